@@ -8,6 +8,7 @@
 #include <headrace/monitor/adviser.h>
 #include <headrace/tests/apps/picture_folder.h>
 #include <headrace/tests/monitor/run_window.h>
+#include <headrace/tests/support/source_folder.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <algorithm>
@@ -23,8 +24,6 @@ namespace app = headrace::app;
 using namespace headrace::test;
 
 using Keys = std::vector<std::string>;
-
-const std::filesystem::path configs = HEADRACE_SOURCE_DIR "/configs";
 
 Keys keys_of_loader() {
   app::LoaderConfig loader;
@@ -152,7 +151,7 @@ std::vector<std::string> settings_of(const Advice& advice) {
   return settings;
 }
 
-std::string refusal(const app::Node& document, const Advice& advice) {
+std::string advice_refusal(const app::Node& document, const Advice& advice) {
   try {
     app::Node changed = document;
     for (const std::string& setting : settings_of(advice))
@@ -183,7 +182,8 @@ std::vector<Advice> advice_on(const app::Node& document) {
 
 std::vector<app::Node> all_configurations() {
   std::vector<app::Node> all;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(configs))
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(headrace::test::source_folder() + "/configs"))
     if (entry.path().extension() == ".yaml") all.push_back(app::read_document(entry.path()));
   return all;
 }
@@ -200,7 +200,7 @@ TEST_CASE("a value that is advised is one that the program takes") {
       const bool words = advice.setting == "augment";  // that says which operation is dear
       if (words || std::ranges::find(keys, advice.setting) == keys.end()) continue;
       ++tried;
-      const std::string refused = refusal(document, advice);
+      const std::string refused = advice_refusal(document, advice);
       CHECK_MESSAGE(refused.empty(), advice.line(), ": ", refused);
     }
   }

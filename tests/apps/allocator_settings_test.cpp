@@ -1,5 +1,6 @@
 // What LibTorch's allocator of a GPU is told before it begins.
 #include <headrace/apps/train/allocator_settings.h>
+#include <headrace/engine/base/literals.h>
 #include <headrace/tests/apps/pseudo_terminal.h>
 
 #include <cstdint>
@@ -7,13 +8,8 @@
 #include <doctest/doctest.h>
 
 using namespace headrace::app;
+using namespace headrace::literals;
 using headrace::test::Environment;
-
-namespace {
-
-constexpr std::uint64_t gib = 1ULL << 30;
-
-}  // namespace
 
 TEST_CASE("segments grow, where nobody has said anything of the allocator") {
   CHECK(allocator_environment({}) == "expandable_segments:True");
@@ -35,14 +31,14 @@ TEST_CASE("both variables are read, and of both the one for CUDA goes first") {
 }
 
 TEST_CASE("the share of a GPU stands behind what was set, and is never above what was asked for") {
-  CHECK(settings_with_share("", 8 * gib, 16 * gib) == "per_process_memory_fraction:0.500000");
-  CHECK(settings_with_share("expandable_segments:True", 10 * gib, 15 * gib) ==
+  CHECK(settings_with_share("", 8_GiB, 16_GiB) == "per_process_memory_fraction:0.500000");
+  CHECK(settings_with_share("expandable_segments:True", 10_GiB, 15_GiB) ==
         "expandable_segments:True,per_process_memory_fraction:0.666666");
-  for (const std::uint64_t bytes : {std::uint64_t{0}, 16 * gib, 17 * gib})
-    CHECK(settings_with_share("", bytes, 16 * gib) == "per_process_memory_fraction:1.000000");
+  for (const std::uint64_t bytes : {std::uint64_t{0}, 16_GiB, 17_GiB})
+    CHECK(settings_with_share("", bytes, 16_GiB) == "per_process_memory_fraction:1.000000");
 }
 
 TEST_CASE("a share that a person has set stays") {
   const char* own = "per_process_memory_fraction:0.25,expandable_segments:True";
-  CHECK(settings_with_share(own, 8 * gib, 16 * gib) == own);
+  CHECK(settings_with_share(own, 8_GiB, 16_GiB) == own);
 }

@@ -9,6 +9,7 @@
 #include <headrace/tests/apps/picture_folder.h>
 #include <headrace/tests/apps/started_program.h>
 #include <headrace/tests/support/content_of.h>
+#include <headrace/tests/support/source_folder.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <cmath>
@@ -82,7 +83,7 @@ std::string delivered(const std::string& list, const app::AugmentContext& given 
   return bytes_of(steps.after_batch(std::move(pipeline)).build());
 }
 
-std::string refusal(const std::string& list, const app::AugmentContext& given = context()) {
+std::string list_refusal(const std::string& list, const app::AugmentContext& given = context()) {
   try {
     app::make_augment_steps(app::augment_list(list), given);
   } catch (const headrace::ConfigError& error) {
@@ -129,7 +130,7 @@ TEST_CASE("every operation of the table runs as its name alone and changes what 
 }
 
 TEST_CASE("every public operation of augment has its file in the list's folder") {
-  const fs::path root = HEADRACE_SOURCE_DIR;
+  const fs::path root = headrace::test::source_folder();
   std::string files;
   for (const auto& entry : fs::directory_iterator(root / "apps/feed/augment"))
     files += headrace::test::content_of(entry.path());
@@ -197,45 +198,45 @@ TEST_CASE("a crop that leads the list is made while a picture is decoded, with a
 }
 
 TEST_CASE("an operation that does not fit is refused with the place of its entry") {
-  CHECK(refusal("[{flip: 2}]") ==
+  CHECK(list_refusal("[{flip: 2}]") ==
         "[config] augment:1:18: key \"augment.0.flip.p\" must be at least 0.0 and at most 1.0, got "
         "\"2\"");
-  CHECK(contains(refusal("[flipp]"), "did you mean \"flip\"?"));
-  CHECK(contains(refusal("[{rotate: {degres: 3}}]"), "did you mean \"degrees\"?"));
-  CHECK(contains(refusal("[mixup, {rotate: 5}]"),
+  CHECK(contains(list_refusal("[flipp]"), "did you mean \"flip\"?"));
+  CHECK(contains(list_refusal("[{rotate: {degres: 3}}]"), "did you mean \"degrees\"?"));
+  CHECK(contains(list_refusal("[mixup, {rotate: 5}]"),
                  "[config] augment:1:19: entry \"rotate\" of augment: works on samples and must "
                  "stand before mixup, which works on batches"));
   const app::AugmentContext sounds{.fields = {FieldSpec::fixed("mel", DType::float16, {64, 5})},
                                    .mean = -30.0};
-  CHECK(contains(refusal("[rotate]", sounds),
+  CHECK(contains(list_refusal("[rotate]", sounds),
                  "entry \"rotate\" of augment: needs a picture, uint8 [height, width, channels], "
                  "got {mel: float16 [64, 5]}"));
   const app::AugmentContext photos{.fields = {FieldSpec::fixed("image", DType::uint8, {8, 8, 3})}};
-  CHECK(contains(refusal("[spec_augment]", photos), "needs a fill"));
-  CHECK(contains(refusal("[{spec_augment: {fill: 0}}]", photos), "needs a spectrogram"));
-  CHECK(contains(refusal("[{gaussian_blur: 4}]"),
+  CHECK(contains(list_refusal("[spec_augment]", photos), "needs a fill"));
+  CHECK(contains(list_refusal("[{spec_augment: {fill: 0}}]", photos), "needs a spectrogram"));
+  CHECK(contains(list_refusal("[{gaussian_blur: 4}]"),
                  "entry \"gaussian_blur\" of augment: [blur] height and width must be odd"));
-  CHECK(
-      contains(refusal("[{center_crop: 99}]"), "entry \"center_crop\" of augment: [center crop]"));
-  CHECK(contains(refusal("[mixup, cutmix]"), "entry \"cutmix\" of augment: [mix] field"));
+  CHECK(contains(list_refusal("[{center_crop: 99}]"),
+                 "entry \"center_crop\" of augment: [center crop]"));
+  CHECK(contains(list_refusal("[mixup, cutmix]"), "entry \"cutmix\" of augment: [mix] field"));
 }
 
 TEST_CASE("what a job cannot have is refused with the way out") {
   app::AugmentContext given = context();
   given.device = headrace::Device::cuda(0);
-  CHECK(contains(refusal("[mixup]", given), "works in host memory"));
-  CHECK(refusal("[spec_augment]", given) == "no error");
+  CHECK(contains(list_refusal("[mixup]", given), "works in host memory"));
+  CHECK(list_refusal("[spec_augment]", given) == "no error");
   given = context();
   given.normalized = true;
-  CHECK(contains(refusal("[normalize]", given), "normalises its pictures itself"));
+  CHECK(contains(list_refusal("[normalize]", given), "normalises its pictures itself"));
   given = context();
   given.in_table = true;
-  CHECK(contains(refusal("[flip]", given), "data.residence: host"));
-  CHECK(refusal("[spec_augment]", given) == "no error");
+  CHECK(contains(list_refusal("[flip]", given), "data.residence: host"));
+  CHECK(list_refusal("[spec_augment]", given) == "no error");
   given = context();
   given.classes = 0;
-  CHECK(refusal("[mixup]", given) == "no error");
-  CHECK(contains(refusal("[{mixup: {soft_labels: true}}]", given), "how many classes"));
+  CHECK(list_refusal("[mixup]", given) == "no error");
+  CHECK(contains(list_refusal("[{mixup: {soft_labels: true}}]", given), "how many classes"));
 }
 
 TEST_CASE("a group that does not divide the batch is refused before anything runs, by both keys") {
@@ -243,15 +244,15 @@ TEST_CASE("a group that does not divide the batch is refused before anything run
   given.batch = 128;
   given.batch_key = "training.batch";
   for (const std::string name : {"mixup", "cutmix", "mixup_or_cutmix"}) {
-    CHECK(refusal("[" + name + "]", given) == "no error");
-    CHECK(refusal("[{" + name + ": {group: 64}}]", given) == "no error");
-    CHECK(contains(refusal("[{" + name + ": {group: 3}}]", given),
+    CHECK(list_refusal("[" + name + "]", given) == "no error");
+    CHECK(list_refusal("[{" + name + ": {group: 64}}]", given) == "no error");
+    CHECK(contains(list_refusal("[{" + name + ": {group: 3}}]", given),
                    "entry \"" + name +
                        "\" of augment: group must divide training.batch, got group 3 and "
                        "training.batch 128"));
   }
   given.batch = 2;
-  CHECK(contains(refusal("[{mixup: {group: 4}}]", given), "got group 4 and training.batch 2"));
+  CHECK(contains(list_refusal("[{mixup: {group: 4}}]", given), "got group 4 and training.batch 2"));
 }
 
 TEST_CASE("where evaluation does without the list, an entry that changes a shape is refused") {
@@ -260,15 +261,15 @@ TEST_CASE("where evaluation does without the list, an entry that changes a shape
   for (const std::string list :
        {"[flip, {rotate: 10}, random_resized_crop, mixup]", "[{center_crop: 32}]", "[spec_augment]",
         "[{mixup: {soft_labels: true}}]"})
-    CHECK(refusal(list, given) == "no error");
-  CHECK(contains(refusal("[flip, {center_crop: 16}]", given),
+    CHECK(list_refusal(list, given) == "no error");
+  CHECK(contains(list_refusal("[flip, {center_crop: 16}]", given),
                  "[config] augment:1:18: entry \"center_crop\" of augment: makes photo: uint8 [16, "
                  "16, 3] of photo: uint8 [32, 32, 3], but validation and test are fed without the "
                  "list"));
   for (const std::string name : {"random_resized_crop", "resized_center_crop", "resize"})
-    CHECK(contains(refusal("[{" + name + ": 24}]", given), "makes photo: uint8 [24, 24, 3]"));
-  CHECK(contains(refusal("[log_mel]", given), "makes nothing of sound"));
-  CHECK(refusal("[{log_mel: {keep_waveform: true}}]", given) == "no error");
+    CHECK(contains(list_refusal("[{" + name + ": 24}]", given), "makes photo: uint8 [24, 24, 3]"));
+  CHECK(contains(list_refusal("[log_mel]", given), "makes nothing of sound"));
+  CHECK(list_refusal("[{log_mel: {keep_waveform: true}}]", given) == "no error");
 }
 
 TEST_CASE("where the GPU decodes, what works on pictures in host memory is refused by its key") {
@@ -333,7 +334,7 @@ TEST_CASE("a list means the same read from a file, from a setting and from what 
 }
 
 TEST_CASE("the page of operations says what the table says") {
-  const fs::path page = fs::path(HEADRACE_SOURCE_DIR) / "docs/augment.md";
+  const fs::path page = fs::path(headrace::test::source_folder()) / "docs/augment.md";
   const std::string mark = "<!-- the table, as the test of this page writes it -->\n";
   const std::string text = headrace::test::content_of(page);
   const auto start = text.find(mark);

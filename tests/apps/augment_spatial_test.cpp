@@ -5,6 +5,7 @@
 #include <headrace/engine/loader/loader.h>
 #include <headrace/loaders/volume/block_cache.h>
 #include <headrace/loaders/volume/volume_patches.h>
+#include <headrace/tests/apps/refusal.h>
 #include <headrace/tests/apps/started_program.h>
 #include <headrace/tests/loaders/volume/made_volume.h>
 
@@ -23,15 +24,6 @@ using namespace headrace;
 using headrace::test::contains;
 
 namespace {
-
-std::string refusal(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 /// A volume of 20 x 24 x 28 voxels.
 template <class T>
@@ -123,7 +115,7 @@ TEST_CASE("spatial says how patches are cut out, by default as nnU-Net does") {
 
 TEST_CASE("spatial must be the first entry, and is no step of a pipeline") {
   const auto said = [](const std::string& list) {
-    return refusal([&] { app::spatial_of(app::augment_list(list)); });
+    return test::refusal([&] { app::spatial_of(app::augment_list(list)); });
   };
   CHECK(contains(said("[volume_noise, spatial]"),
                  "[config] augment:1:25: entry \"spatial\" of augment: must be the first entry"));
@@ -132,7 +124,7 @@ TEST_CASE("spatial must be the first entry, and is no step of a pipeline") {
   CHECK(contains(said("[{spatial: {scales: [1.4, 0.7]}}]"),
                  "[config] augment:1:12: entry \"spatial\" of augment: [spatial transform] scales "
                  "must rise"));
-  CHECK(contains(refusal([] { app::make_augment_steps(app::augment_list("[spatial]"), {}); }),
+  CHECK(contains(test::refusal([] { app::make_augment_steps(app::augment_list("[spatial]"), {}); }),
                  "entry \"spatial\" of augment: is for volumes, whose patches are cut out as they "
                  "are read (kind: segmentation with data.train.source: volumes)"));
   const app::AugmentList rest = app::without_spatial(app::augment_list("[spatial, volume_noise]"));

@@ -52,7 +52,7 @@ class Scans final : public Source {
   }
 };
 
-app::AugmentContext context() {
+app::AugmentContext scan_context() {
   return {.fields = Scans().fields(), .masks = {"parts"}};
 }
 
@@ -61,8 +61,8 @@ Pipeline scans() {
 }
 
 /// A list's batches of two epochs.
-std::string delivered(const std::string& list, const app::AugmentContext& given = context(),
-                      int threads = 1) {
+std::string scans_delivered(const std::string& list,
+                            const app::AugmentContext& given = scan_context(), int threads = 1) {
   const app::AugmentSteps steps = app::make_augment_steps(app::augment_list(list), given);
   Pipeline pipeline = steps.before_batch(scans()).batch({.size = 4});
   return bytes_of(
@@ -74,7 +74,8 @@ std::string by_hand(Op op) {
   return bytes_of(scans().then(std::move(op)).batch({.size = 4}).build());
 }
 
-std::string refusal(const std::string& list, const app::AugmentContext& given = context()) {
+std::string scan_refusal(const std::string& list,
+                         const app::AugmentContext& given = scan_context()) {
   try {
     app::make_augment_steps(app::augment_list(list), given);
   } catch (const ConfigError& error) {
@@ -187,9 +188,9 @@ void check_written(const std::vector<Written>& entries) {
   for (const auto& [name, parameters, bytes] : entries) {
     CAPTURE(name);
     const std::string list = "[{" + name + ": " + parameters + "}]";
-    CHECK(delivered(list) == bytes);
-    CHECK(delivered(list, context(), 8) == bytes);
-    CHECK(delivered("[" + name + "]") != bytes);
+    CHECK(scans_delivered(list) == bytes);
+    CHECK(scans_delivered(list, scan_context(), 8) == bytes);
+    CHECK(scans_delivered("[" + name + "]") != bytes);
   }
 }
 
@@ -205,10 +206,10 @@ TEST_CASE("an entry for a volume is its operation with all of its parameters, to
   check_written(on_values());
   check_written(on_places());
   check_written(on_labels());
-  CHECK(delivered("[" + all_parts_text + "]") == by_hand(all_parts()));
+  CHECK(scans_delivered("[" + all_parts_text + "]") == by_hand(all_parts()));
   NnUNetIntensity usual;
   usual.field = "scan";
-  CHECK(delivered("[nnunet_intensity]") == by_hand(usual));
+  CHECK(scans_delivered("[nnunet_intensity]") == by_hand(usual));
 }
 
 TEST_CASE("each part of nnunet_intensity can be left out, or have its probability alone") {
@@ -216,12 +217,12 @@ TEST_CASE("each part of nnunet_intensity can be left out, or have its probabilit
   op.field = "scan";
   op.noise.p = 1.0;
   op.gamma.p = 0.0;
-  CHECK(delivered("[{nnunet_intensity: {noise: 1, gamma: {p: 0}}}]") == by_hand(op));
-  CHECK(contains(refusal("[{nnunet_intensity: {nois: 1}}]"), "did you mean \"noise\"?"));
-  CHECK(contains(refusal("[{nnunet_intensity: {noise: {deviatio: 1}}}]"), "deviation"));
-  CHECK(contains(refusal("[{nnunet_intensity: {blur: {deviation: [0.5, 30]}}}]"),
+  CHECK(scans_delivered("[{nnunet_intensity: {noise: 1, gamma: {p: 0}}}]") == by_hand(op));
+  CHECK(contains(scan_refusal("[{nnunet_intensity: {nois: 1}}]"), "did you mean \"noise\"?"));
+  CHECK(contains(scan_refusal("[{nnunet_intensity: {noise: {deviatio: 1}}}]"), "deviation"));
+  CHECK(contains(scan_refusal("[{nnunet_intensity: {blur: {deviation: [0.5, 30]}}}]"),
                  "augment.0.nnunet_intensity.blur.deviation.1\" must be at least 0.1"));
-  CHECK(contains(refusal("[{nnunet_intensity: {blur: {deviation: [2, 1]}}}]"),
+  CHECK(contains(scan_refusal("[{nnunet_intensity: {blur: {deviation: [2, 1]}}}]"),
                  "[config] augment:1:12: entry \"nnunet_intensity\" of augment: [volume blur] "
                  "deviation must be least <= most"));
 }
@@ -244,16 +245,18 @@ TEST_CASE("parameters in sections are read as they are written, and a setting ch
 }
 
 TEST_CASE("what is made of labels leaves out the label that the task ignores, unless it is told") {
-  app::AugmentContext given = context();
+  app::AugmentContext given = scan_context();
   given.ignore = 3;
-  CHECK(delivered("[skeleton]", given) == delivered("[{skeleton: {ignore: 3}}]"));
-  CHECK(delivered("[{skeleton: {ignore: 1}}]", given) == delivered("[{skeleton: {ignore: 1}}]"));
-  CHECK(delivered("[distance_transform]", given) != delivered("[distance_transform]"));
+  CHECK(scans_delivered("[skeleton]", given) == scans_delivered("[{skeleton: {ignore: 3}}]"));
+  CHECK(scans_delivered("[{skeleton: {ignore: 1}}]", given) ==
+        scans_delivered("[{skeleton: {ignore: 1}}]"));
+  CHECK(scans_delivered("[distance_transform]", given) != scans_delivered("[distance_transform]"));
 }
 
 TEST_CASE("a step on labels with a limit is a node of its own") {
   const auto graph = [](const std::string& list) {
-    const app::AugmentSteps steps = app::make_augment_steps(app::augment_list(list), context());
+    const app::AugmentSteps steps =
+        app::make_augment_steps(app::augment_list(list), scan_context());
     return steps.before_batch(scans()).batch({.size = 4}).build().describe();
   };
   for (const std::string& name : names_on_labels) {
@@ -264,12 +267,12 @@ TEST_CASE("a step on labels with a limit is a node of its own") {
 
 TEST_CASE("a field that is there already is not made again") {
   for (const std::string& name : names_on_labels) {
-    CHECK(refusal("[" + name + "]") == "no error");
-    CHECK(contains(refusal("[" + name + ", " + name + "]"),
+    CHECK(scan_refusal("[" + name + "]") == "no error");
+    CHECK(contains(scan_refusal("[" + name + ", " + name + "]"),
                    "entry \"" + name + "\" of augment: makes a field that is there already"));
   }
-  CHECK(refusal("[skeleton, {skeleton: {to: thinner, grow: 0}}]") == "no error");
-  CHECK(contains(refusal("[{skeleton: {to: scan}}]"), "there already"));
+  CHECK(scan_refusal("[skeleton, {skeleton: {to: thinner, grow: 0}}]") == "no error");
+  CHECK(contains(scan_refusal("[{skeleton: {to: scan}}]"), "there already"));
 }
 
 TEST_CASE("patches that are made on a device get the same intensities, drawn before the batch") {
@@ -286,9 +289,9 @@ TEST_CASE("patches that are made on a device get the same intensities, drawn bef
   };
   for (const std::string& entry : {std::string("nnunet_intensity"), all_parts_text}) {
     const app::AugmentList list = app::augment_list("[" + entry + "]");
-    const app::AugmentSteps in_host = app::make_augment_steps(list, context());
+    const app::AugmentSteps in_host = app::make_augment_steps(list, scan_context());
     CHECK(in_host.on_batches.empty());
-    app::AugmentContext given = context();
+    app::AugmentContext given = scan_context();
     given.patch_on_device = true;
     const app::AugmentSteps steps = app::make_augment_steps(list, given);
     CHECK(steps.on_samples.size() == 1);
@@ -298,14 +301,14 @@ TEST_CASE("patches that are made on a device get the same intensities, drawn bef
 }
 
 TEST_CASE("what works on patches in host memory is refused where a device makes them") {
-  app::AugmentContext given = context();
+  app::AugmentContext given = scan_context();
   given.patch_on_device = true;
   given.device = Device::cuda(0);
-  CHECK(refusal("[nnunet_intensity]", given) == "no error");
-  CHECK(contains(refusal("[nnunet_intensity, nnunet_intensity]", given), "there already"));
+  CHECK(scan_refusal("[nnunet_intensity]", given) == "no error");
+  CHECK(contains(scan_refusal("[nnunet_intensity, nnunet_intensity]", given), "there already"));
   const auto check_host = [&](const std::string& name) {
     CHECK(
-        contains(refusal("[" + name + "]", given),
+        contains(scan_refusal("[" + name + "]", given),
                  "entry \"" + name +
                      "\" of augment: works in host memory, but these patches are made on cuda:0"));
     CHECK_FALSE(app::all_on_device(app::augment_list("[" + name + "]")));
@@ -327,31 +330,32 @@ TEST_CASE("pictures' operations on volumes, and volumes' on pictures, say what t
                                         FieldSpec::fixed("mask", DType::uint8, {32, 32})},
                              .masks = {"mask"}};
   for (const std::string& name : names_on_volumes)
-    CHECK(contains(refusal("[" + name + "]", photos),
+    CHECK(contains(scan_refusal("[" + name + "]", photos),
                    "entry \"" + name +
                        "\" of augment: needs a volume, float32 [channels, z, y, x], "
                        "got {photo: uint8 [32, 32, 3], mask: uint8 [32, 32]}"));
-  CHECK(contains(refusal("[nnunet_intensity]", photos), "needs a volume"));
+  CHECK(contains(scan_refusal("[nnunet_intensity]", photos), "needs a volume"));
   for (const std::string& name : names_on_labels)
-    CHECK(contains(refusal("[" + name + "]", photos), "[z, y, x]"));
+    CHECK(contains(scan_refusal("[" + name + "]", photos), "[z, y, x]"));
   photos.masks.clear();
   for (const std::string& name : names_on_labels)
-    CHECK(contains(refusal("[" + name + "]", photos), "needs the label of a volume"));
+    CHECK(contains(scan_refusal("[" + name + "]", photos), "needs the label of a volume"));
   // The label of a volume has a picture's form, and is none.
   for (const std::string name :
        {"flip", "rotate", "clahe", "random_resized_crop", "resize", "cutmix"})
-    CHECK(contains(refusal("[" + name + "]"),
+    CHECK(contains(scan_refusal("[" + name + "]"),
                    "needs a picture, uint8 [height, width, channels], got {scan: float32"));
-  CHECK(contains(refusal("[{spec_augment: {fill: 0}}]"), "needs a spectrogram"));
-  CHECK(contains(refusal("[mixup, volume_noise]"), "needs a picture"));
+  CHECK(contains(scan_refusal("[{spec_augment: {fill: 0}}]"), "needs a spectrogram"));
+  CHECK(contains(scan_refusal("[mixup, volume_noise]"), "needs a picture"));
 }
 
 TEST_CASE("evaluation without the list is fed volumes of the same shape") {
-  app::AugmentContext given = context();
+  app::AugmentContext given = scan_context();
   given.keeps_shapes = true;
-  CHECK(contains(refusal("[skeleton, slice_jitter]", given),
+  CHECK(contains(scan_refusal("[skeleton, slice_jitter]", given),
                  "moves voxels and must stand before the operation that makes \"skeleton\""));
-  CHECK(contains(refusal("[deep_supervision_targets, gaussian_blur]", given), "needs a picture"));
-  CHECK(refusal("[nnunet_intensity, slice_jitter, skeleton, deep_supervision_targets]", given) ==
-        "no error");
+  CHECK(contains(scan_refusal("[deep_supervision_targets, gaussian_blur]", given),
+                 "needs a picture"));
+  CHECK(scan_refusal("[nnunet_intensity, slice_jitter, skeleton, deep_supervision_targets]",
+                     given) == "no error");
 }

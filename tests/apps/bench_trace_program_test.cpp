@@ -1,5 +1,6 @@
 #include <headrace/tests/apps/started_program.h>
 #include <headrace/tests/support/content_of.h>
+#include <headrace/tests/support/source_folder.h>
 #include <headrace/tests/support/temporary_folder.h>
 #include <headrace/tests/support/trace_check.h>
 
@@ -20,10 +21,10 @@ using headrace::test::TraceCheck;
 
 using Words = std::vector<std::string>;
 
-Words bench(const Words& more) {
-  Words words{"bench", "loader", HEADRACE_SOURCE_DIR "/configs/loader/table.yaml"};
-  for (const char* setting : {"data.rows=4000", "data.row_bytes=64", "batch=8", "threads.loader=2",
-                              "delay.augment=100us"})
+Words traced_bench(const Words& more) {
+  Words words{"bench", "loader", headrace::test::source_folder() + "/configs/loader/table.yaml"};
+  for (const char* setting :
+       {"data.rows=4000", "data.row_bytes=64", "batch=8", "threads.loader=2", "delay.augment=5ms"})
     words.insert(words.end(), {"--set", setting});
   words.insert(words.end(), more.begin(), more.end());
   return words;
@@ -34,7 +35,7 @@ Words bench(const Words& more) {
 TEST_CASE("bench loader writes a trace that has its stages, queues and batches") {
   const TemporaryFolder folder;
   const Finished finished =
-      run_headrace(folder.path(), bench({"--batches", "50", "--trace", "t.json"}));
+      run_headrace(folder.path(), traced_bench({"--batches", "50", "--trace", "t.json"}));
   REQUIRE_MESSAGE(finished.status == 0, finished.err);
   CHECK(contains(finished.out, "trace of the bench in t.json ("));
   const TraceCheck check(nlohmann::json::parse(content_of(folder.path() / "t.json")));
@@ -49,11 +50,11 @@ TEST_CASE("bench loader writes a trace that has its stages, queues and batches")
 
 TEST_CASE("bench loader without --trace writes none, and says where one cannot be written") {
   const TemporaryFolder folder;
-  const Finished without = run_headrace(folder.path(), bench({"--batches", "10"}));
+  const Finished without = run_headrace(folder.path(), traced_bench({"--batches", "10"}));
   CHECK(without.status == 0);
   CHECK_FALSE(contains(without.out, "trace"));
   const Finished nowhere =
-      run_headrace(folder.path(), bench({"--batches", "10", "--trace", "no/such/t.json"}));
+      run_headrace(folder.path(), traced_bench({"--batches", "10", "--trace", "no/such/t.json"}));
   CHECK(nowhere.status == 4);
   CHECK_MESSAGE(contains(nowhere.err, "[trace] no/such/t.json"), nowhere.err);
 }

@@ -7,6 +7,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/apps/started_program.h>
 #include <headrace/tests/support/content_of.h>
+#include <headrace/tests/support/source_folder.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <cstdlib>
@@ -35,7 +36,7 @@ Finished config(const std::vector<std::string>& words) {
 }  // namespace
 
 TEST_CASE("the page of configurations says what headrace config prints of all kinds") {
-  const fs::path page = fs::path(HEADRACE_SOURCE_DIR) / "docs/configuration.md";
+  const fs::path page = fs::path(headrace::test::source_folder()) / "docs/configuration.md";
   const std::string mark = "<!-- headrace config --all -->\n\n";
   const std::string text = headrace::test::content_of(page);
   const auto start = text.find(mark);

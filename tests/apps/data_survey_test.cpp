@@ -64,7 +64,7 @@ class Numbers final : public headrace::Source {
   std::int64_t bad_;
 };
 
-app::DataPart part_of(std::shared_ptr<const headrace::Source> source) {
+app::DataPart part_of_numbers(std::shared_ptr<const headrace::Source> source) {
   app::DataPart part{.name = "training", .records = source, .fields = source->fields()};
   part.classes = {"none", "some"};
   return part;
@@ -77,7 +77,7 @@ TEST_CASE("a survey of samples finds least, most, mean and counts, on any number
     for (const int threads : {1, 2, 8}) {
       CAPTURE(gathers);
       CAPTURE(threads);
-      const app::DataPart part = part_of(std::make_shared<const Numbers>(gathers));
+      const app::DataPart part = part_of_numbers(std::make_shared<const Numbers>(gathers));
       std::int64_t seen = 0;
       const app::DataSurvey found = app::survey(
           part, {.threads = threads, .on_progress = [&seen](std::int64_t done) { seen = done; }});
@@ -107,7 +107,7 @@ TEST_CASE("a survey of samples finds least, most, mean and counts, on any number
 
 TEST_CASE("a record that cannot be read is named, and the others count") {
   for (const bool gathers : {true, false}) {
-    const app::DataPart part = part_of(std::make_shared<const Numbers>(gathers, 4100));
+    const app::DataPart part = part_of_numbers(std::make_shared<const Numbers>(gathers, 4100));
     const app::DataSurvey found = app::survey(part, {.threads = 2});
     CHECK(found.records == size);
     REQUIRE(found.bad.size() == 1);
@@ -119,7 +119,7 @@ TEST_CASE("a record that cannot be read is named, and the others count") {
 }
 
 TEST_CASE("what makes a sample of a record is done first, and its failure is the record's") {
-  app::DataPart part = part_of(std::make_shared<const Numbers>(true));
+  app::DataPart part = part_of_numbers(std::make_shared<const Numbers>(true));
   part.make = [](headrace::Sample& sample) {
     if (sample["label"].item<std::int16_t>() == 1) throw headrace::DataError("no such label");
     sample.set_scalar<float>("half", sample["value"].data<float>()[0] / 2);
@@ -134,7 +134,7 @@ TEST_CASE("what makes a sample of a record is done first, and its failure is the
 }
 
 TEST_CASE("a survey says its fields, its classes by name and what is not finite") {
-  const app::DataPart part = part_of(std::make_shared<const Numbers>(false));
+  const app::DataPart part = part_of_numbers(std::make_shared<const Numbers>(false));
   const app::DataSurvey found = app::survey(part, {.threads = 2});
   const std::string text = app::to_text(found, part);
   CHECK(contains(text, "training: numbers\n"));

@@ -64,7 +64,7 @@ struct FakeDebian {
   }
 };
 
-std::string refusal(const std::function<void()>& call) {
+std::string data_error_of(const std::function<void()>& call) {
   try {
     call();
   } catch (const headrace::DataError& error) {
@@ -82,7 +82,7 @@ TEST_CASE("a package is fetched and unpacked once, and only with the sum that is
     return app::debian_package("words", sum, [&](std::string_view) { ++said; });
   };
   const std::string wrong(64, '0');
-  CHECK(contains(refusal([&] { fetch(wrong); }), "must have the SHA-256 " + wrong));
+  CHECK(contains(data_error_of([&] { fetch(wrong); }), "must have the SHA-256 " + wrong));
   CHECK(said == 1);
   const std::string right = "ff646650bc064e5981d37e75caf62e8551f146dff3b8967dd9cf36d263480e3a";
   CHECK(content_of(fetch(right) / "usr/share/it/words") == "words\n");
@@ -115,7 +115,7 @@ TEST_CASE("a folder that lacks a file is replaced by the package, and stays wher
         target);
   };
   debian.program("dpkg-deb", "exit 2");
-  CHECK(contains(refusal(fetch), "dpkg-deb"));
+  CHECK(contains(data_error_of(fetch), "dpkg-deb"));
   CHECK(content_of(target / "mine") == "kept");
   debian.program("dpkg-deb", "mkdir -p \"$3/usr/share/it\" && cp \"$2\" \"$3/usr/share/it/words\"");
   fetch();
@@ -131,12 +131,12 @@ TEST_CASE("a package that cannot be fetched or unpacked leaves no target and say
         {.name = "words", .folder = "usr/share/it", .way_out = "ask a friend"}, target);
   };
   debian.program("dpkg-deb", "echo full; exit 2");
-  CHECK(refusal(fetch) ==
+  CHECK(data_error_of(fetch) ==
         "[prepare] dpkg-deb -x of words must succeed, got exit 2 (full); ask a friend");
   debian.program("apt-get", "echo offline; exit 100");
-  CHECK(refusal(fetch) ==
+  CHECK(data_error_of(fetch) ==
         "[prepare] apt-get download of words must succeed, got exit 100 (offline); ask a friend");
   debian.program("apt-get", "true");
-  CHECK(contains(refusal(fetch), "must leave a package, got none"));
+  CHECK(contains(data_error_of(fetch), "must leave a package, got none"));
   CHECK(fs::is_empty(app::cache_folder()));
 }

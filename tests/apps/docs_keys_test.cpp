@@ -2,6 +2,7 @@
 #include <headrace/apps/feed/loader_config.h>
 #include <headrace/apps/jobs/jobs.h>
 #include <headrace/tests/support/content_of.h>
+#include <headrace/tests/support/source_folder.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -41,7 +42,7 @@ bool is_known(const std::set<std::string>& keys, const std::string& key) {
 }
 
 std::vector<fs::path> documents() {
-  const fs::path root = HEADRACE_SOURCE_DIR;
+  const fs::path root = headrace::test::source_folder();
   std::vector<fs::path> files{root / "README.md", root / "CONTRIBUTING.md"};
   for (const char* folder : {"docs", "apps", "configs"}) {
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {

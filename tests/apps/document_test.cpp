@@ -1,6 +1,7 @@
 #include <headrace/apps/config/document.h>
 #include <headrace/apps/config/fields.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/tests/apps/text_checks.h>
 
 #include <string>
 
@@ -8,20 +9,17 @@
 
 using namespace headrace::app;
 using headrace::ConfigError;
+using headrace::test::contains;
 
 namespace {
 
-std::string error_of(const std::string& text) {
+std::string document_error(const std::string& text) {
   try {
     parse_document(text, "job.yaml");
   } catch (const ConfigError& error) {
     return error.what();
   }
   return "no error";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -41,17 +39,17 @@ TEST_CASE("a document keeps its order, its kinds and its places") {
 }
 
 TEST_CASE("a key written twice is an error that names both places") {
-  const std::string error = error_of("a: 1\nb: 2\na: 3\n");
+  const std::string error = document_error("a: 1\nb: 2\na: 3\n");
   CHECK(contains(error, "job.yaml:3:1"));
   CHECK(contains(error, "key \"a\" is written twice, first at job.yaml:1:1"));
 }
 
 TEST_CASE("broken YAML is refused with its place") {
-  CHECK(contains(error_of("a: [1, 2\nb: 3\n"), "[config] job.yaml:"));
-  CHECK(contains(error_of("a: 1\n\tb: 2\n"), "must be YAML"));
-  CHECK(contains(error_of("a: 1\n---\nb: 2\n"), "one document"));
-  CHECK(contains(error_of("a: !!python/object x\n"), "tags are not supported"));
-  CHECK(contains(error_of("[1, 2]: x\n"), "a key must be a word"));
+  CHECK(contains(document_error("a: [1, 2\nb: 3\n"), "[config] job.yaml:"));
+  CHECK(contains(document_error("a: 1\n\tb: 2\n"), "must be YAML"));
+  CHECK(contains(document_error("a: 1\n---\nb: 2\n"), "one document"));
+  CHECK(contains(document_error("a: !!python/object x\n"), "tags are not supported"));
+  CHECK(contains(document_error("[1, 2]: x\n"), "a key must be a word"));
 }
 
 TEST_CASE("an alias is a copy") {
@@ -68,19 +66,19 @@ TEST_CASE("a bomb of aliases is refused before it grows") {
       bomb += (k > 0 ? ", " : "") + last;
     bomb += "]\n";
   }
-  CHECK(contains(error_of(bomb), "aliases written out"));
-  CHECK(contains(error_of("a: &a [*a]\n"), "an alias must not stand inside what it names"));
+  CHECK(contains(document_error(bomb), "aliases written out"));
+  CHECK(contains(document_error("a: &a [*a]\n"), "an alias must not stand inside what it names"));
 }
 
 TEST_CASE("depth, length and number of values are limited") {
-  CHECK(error_of(std::string(64, '[') + std::string(64, ']')) == "no error");
-  CHECK(contains(error_of(std::string(65, '[') + std::string(65, ']')), "at most 64 levels"));
-  CHECK(contains(error_of(std::string(200'000, '[')), "at most 64 levels"));
-  CHECK(contains(error_of(std::string((1 << 20) + 1, ' ')), "at most 1048576 bytes"));
+  CHECK(document_error(std::string(64, '[') + std::string(64, ']')) == "no error");
+  CHECK(contains(document_error(std::string(65, '[') + std::string(65, ']')), "at most 64 levels"));
+  CHECK(contains(document_error(std::string(200'000, '[')), "at most 64 levels"));
+  CHECK(contains(document_error(std::string((1 << 20) + 1, ' ')), "at most 1048576 bytes"));
   std::string many;
   for (int i = 0; i < 20'000; ++i)
     many += "k" + std::to_string(i) + ": 1\n";
-  CHECK(contains(error_of(many), "at most 20000 values"));
+  CHECK(contains(document_error(many), "at most 20000 values"));
 }
 
 TEST_CASE("depth is also limited through aliases") {
@@ -89,7 +87,7 @@ TEST_CASE("depth is also limited through aliases") {
     text += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" + std::to_string(i - 1) +
             "]\n";
   }
-  CHECK(contains(error_of(text), "at most 64 levels"));
+  CHECK(contains(document_error(text), "at most 64 levels"));
 }
 
 TEST_CASE("an override sets a value, makes the sections on its way and the later one wins") {

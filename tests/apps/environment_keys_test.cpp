@@ -3,6 +3,7 @@
 #include <headrace/apps/jobs/jobs.h>
 #include <headrace/apps/train/setting_facts.h>
 #include <headrace/tests/apps/started_program.h>
+#include <headrace/tests/support/source_folder.h>
 
 #include "healthy_machine.h"
 
@@ -66,8 +67,8 @@ void check_keys(const app::Node& document) {
 }  // namespace
 
 TEST_CASE("keys in the way out of a finding are keys of the kind at hand") {
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(HEADRACE_SOURCE_DIR "/configs")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(
+           headrace::test::source_folder() + "/configs")) {
     if (entry.path().extension() != ".yaml") continue;
     CAPTURE(entry.path().string());
     check_keys(app::read_document(entry.path()));

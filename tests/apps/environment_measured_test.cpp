@@ -1,5 +1,6 @@
 #include <headrace/apps/doctor/mounts.h>
 #include <headrace/apps/doctor/read_speed.h>
+#include <headrace/engine/base/literals.h>
 
 #include "healthy_machine.h"
 
@@ -8,14 +9,12 @@
 #include <doctest/doctest.h>
 
 using namespace headrace::app;
+using namespace headrace::literals;
 using headrace::monitor::Severity;
 using headrace::test::HealthyMachine;
 using headrace::test::TemporaryFolder;
 
 namespace {
-
-constexpr double mib = 1024.0 * 1024.0;
-constexpr std::uint64_t gib = 1ULL << 30;
 
 // The path is not there, so that the nearest folder is "/": the made mounts decide.
 void put_on(const HealthyMachine& machine, const std::string& type) {
@@ -41,7 +40,7 @@ TEST_CASE("the kind of storage is known by its type") {
 TEST_CASE("data on a share or in memory are a notice with its way out") {
   HealthyMachine machine;
   machine.options.data = "/no-such-folder-of-data";
-  machine.facts().read_speed = ReadSpeed{.sequential_per_s = 500 * mib, .random_per_s = 50 * mib};
+  machine.facts().read_speed = ReadSpeed{.sequential_per_s = 500_MiB, .random_per_s = 50_MiB};
   constexpr const char* what = "storage of the data";
   CHECK(machine.finding(what).found == "ext4 on /");
   CHECK(machine.finding(what).severity == Severity::info);
@@ -54,7 +53,7 @@ TEST_CASE("data on a share or in memory are a notice with its way out") {
     CHECK(machine.finding(what).way_out.starts_with("copy the data to a local disk"));
   }
   put_on(machine, "tmpfs");
-  machine.facts().data_space = FolderSpace{4 * gib, 3 * gib};
+  machine.facts().data_space = FolderSpace{4_GiB, 3_GiB};
   CHECK(machine.finding(what).found == "tmpfs on /, 1.00 GiB in use");
   CHECK(machine.finding(what).severity == Severity::notice);
   put_on(machine, "oddfs");
@@ -68,9 +67,9 @@ TEST_CASE("slow data are a warning, measured from the page cache they are unknow
   machine.options.data = "/no-such-folder-of-data";
   constexpr const char* what = "read speed of the data";
   CHECK_FALSE(machine.finding(what).known);
-  machine.facts().read_speed = ReadSpeed{.sequential_per_s = 80 * mib, .random_per_s = 20 * mib};
+  machine.facts().read_speed = ReadSpeed{.sequential_per_s = 80_MiB, .random_per_s = 20_MiB};
   CHECK(machine.finding(what).severity == Severity::info);
-  machine.facts().read_speed->random_per_s = 19 * mib;
+  machine.facts().read_speed->random_per_s = 19_MiB;
   CHECK(machine.finding(what).severity == Severity::warning);
   machine.facts().read_speed->cached_share = 0.5;
   const Finding cached = machine.finding(what);
@@ -81,10 +80,10 @@ TEST_CASE("slow data are a warning, measured from the page cache they are unknow
 TEST_CASE("what the device could use up is the least speed of the data, where it is known") {
   HealthyMachine machine;
   machine.options.data = "/no-such-folder-of-data";
-  machine.options.needs.read_per_s = 300 * mib;
-  machine.facts().read_speed = ReadSpeed{.sequential_per_s = 300 * mib, .random_per_s = 1 * mib};
+  machine.options.needs.read_per_s = 300_MiB;
+  machine.facts().read_speed = ReadSpeed{.sequential_per_s = 300_MiB, .random_per_s = 1_MiB};
   CHECK(machine.finding("read speed of the data").severity == Severity::info);
-  machine.facts().read_speed->sequential_per_s = 299 * mib;
+  machine.facts().read_speed->sequential_per_s = 299_MiB;
   const Finding slow = machine.finding("read speed of the data");
   CHECK(slow.severity == Severity::warning);
   CHECK(slow.wanted == "at least 300 MiB/s for the step");
@@ -110,11 +109,11 @@ TEST_CASE("too little space for runs is a warning, or an error where their size 
   machine.options.runs = "/no-such-folder-of-runs";
   constexpr const char* what = "space for runs";
   CHECK_FALSE(machine.finding(what).known);
-  machine.facts().run_space = FolderSpace{100 * gib, 2 * gib};
+  machine.facts().run_space = FolderSpace{100_GiB, 2_GiB};
   CHECK(machine.finding(what).severity == Severity::info);
-  machine.facts().run_space->free = 2 * gib - 1;
+  machine.facts().run_space->free = 2_GiB - 1;
   CHECK(machine.finding(what).severity == Severity::warning);
-  machine.options.needs.run_bytes = 2 * gib;
+  machine.options.needs.run_bytes = 2_GiB;
   CHECK(machine.finding(what).severity == Severity::error);
 }
 

@@ -1,16 +1,13 @@
+#include <headrace/engine/base/literals.h>
+
 #include "healthy_machine.h"
 
 #include <doctest/doctest.h>
 
 using namespace headrace::app;
+using namespace headrace::literals;
 using headrace::monitor::Severity;
 using headrace::test::HealthyMachine;
-
-namespace {
-
-constexpr std::uint64_t gib = 1ULL << 30;
-
-}  // namespace
 
 TEST_CASE("the usual limit of open files is too low, with the command that raises it") {
   HealthyMachine machine;
@@ -74,16 +71,16 @@ TEST_CASE("huge pages switched off are a notice, those set aside and unused a wa
 TEST_CASE("a memory limit above the cgroup's is a warning, in v2 and in v1") {
   HealthyMachine machine;
   SUBCASE("v2") {
-    machine.write("sys/fs/cgroup/job/memory.max", std::to_string(4 * gib) + "\n");
+    machine.write("sys/fs/cgroup/job/memory.max", std::to_string(4_GiB) + "\n");
   }
   SUBCASE("v1") {
     machine.write("proc/self/cgroup", "3:memory:/job\n");
-    machine.write("sys/fs/cgroup/memory/job/memory.limit_in_bytes", std::to_string(4 * gib) + "\n");
+    machine.write("sys/fs/cgroup/memory/job/memory.limit_in_bytes", std::to_string(4_GiB) + "\n");
   }
   CHECK(machine.finding("memory limit").found == "4.00 GiB (cgroup)");
-  machine.options.needs.memory_limit = 4 * gib;
+  machine.options.needs.memory_limit = 4_GiB;
   CHECK(machine.finding("memory limit").severity == Severity::info);
-  machine.options.needs.memory_limit = 4 * gib + 1;
+  machine.options.needs.memory_limit = 4_GiB + 1;
   const Finding above = machine.finding("memory limit");
   CHECK(above.severity == Severity::warning);
   CHECK(above.way_out.find("at most 4.00 GiB") != std::string::npos);
@@ -92,7 +89,7 @@ TEST_CASE("a memory limit above the cgroup's is a warning, in v2 and in v1") {
 TEST_CASE("without a cgroup's limit the machine's memory is the limit") {
   HealthyMachine machine;
   CHECK(machine.finding("memory limit").found == "16.0 GiB (the machine's memory)");
-  machine.options.needs.memory_limit = 17 * gib;
+  machine.options.needs.memory_limit = 17_GiB;
   CHECK(machine.finding("memory limit").severity == Severity::warning);
   machine.remove("proc/self/cgroup");
   CHECK_FALSE(machine.finding("memory limit").known);
@@ -112,9 +109,9 @@ TEST_CASE("swap in use beyond a twentieth of the memory is a warning") {
 
 TEST_CASE("what lies in /dev/shm counts as memory") {
   HealthyMachine machine;
-  machine.facts().shared_memory = FolderSpace{8 * gib, 8 * gib - gib / 2};
+  machine.facts().shared_memory = FolderSpace{8_GiB, 8_GiB - 1_GiB / 2};
   CHECK(machine.finding("/dev/shm").severity == Severity::info);
-  machine.facts().shared_memory = FolderSpace{8 * gib, 7 * gib};
+  machine.facts().shared_memory = FolderSpace{8_GiB, 7_GiB};
   CHECK(machine.finding("/dev/shm").severity == Severity::warning);
   machine.facts().shared_memory.reset();
   CHECK_FALSE(machine.finding("/dev/shm").known);

@@ -1,10 +1,8 @@
 #include <headrace/apps/doctor/environment.h>
 #include <headrace/apps/doctor/mounts.h>
-#include <headrace/apps/terminal/text_width.h>
+#include <headrace/tests/apps/text_checks.h>
 
 #include "healthy_machine.h"
-
-#include <sstream>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -12,18 +10,7 @@
 using namespace headrace::app;
 using headrace::monitor::Severity;
 using headrace::test::HealthyMachine;
-
-namespace {
-
-std::size_t widest_line(const std::string& text) {
-  std::istringstream lines(text);
-  std::size_t widest = 0;
-  for (std::string line; std::getline(lines, line);)
-    widest = std::max(widest, text_width(line));
-  return widest;
-}
-
-}  // namespace
+using headrace::test::widest_line;
 
 TEST_CASE("nothing is wrong with a machine as it should be") {
   const HealthyMachine machine;

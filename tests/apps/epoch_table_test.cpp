@@ -1,9 +1,9 @@
 // A line an epoch, under one head, no wider than where it is shown.
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/apps/train/epoch_table.h>
+#include <headrace/tests/apps/text_checks.h>
 
 #include <algorithm>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +14,8 @@ using namespace headrace;
 using app::EpochFacts;
 using app::EpochLine;
 using app::EpochTable;
+using test::contains;
+using test::lines_of;
 
 namespace {
 
@@ -39,23 +41,11 @@ EpochLine line(std::size_t columns, bool on_gpu = true) {
           .columns = columns};
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string one; std::getline(stream, one);)
-    lines.push_back(one);
-  return lines;
-}
-
 std::size_t widest(const std::vector<std::string>& lines) {
   std::size_t width = 0;
   for (const std::string& one : lines)
     width = std::max(width, app::text_width(one));
   return width;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

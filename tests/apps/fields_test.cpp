@@ -19,7 +19,7 @@ using headrace::ConfigError;
 
 namespace {
 
-enum class Schedule { constant, plateau };
+enum class ScheduleName { constant, plateau };
 
 struct Stage {
   std::string name = "stage";
@@ -27,7 +27,7 @@ struct Stage {
   bool operator==(const Stage&) const = default;
 };
 
-struct Job {
+struct TrainingKeys {
   std::string data = "none";
   std::filesystem::path out = "runs";
   Bytes memory{1ull << 30};
@@ -40,10 +40,10 @@ struct Job {
   std::optional<int> threads;
   std::vector<double> weights{1.0, 0.1};
   std::vector<std::string> classes{"a b", "null", "-x"};
-  Schedule schedule = Schedule::constant;
+  ScheduleName schedule = ScheduleName::constant;
   int patience = 3;
   std::vector<Stage> stages;
-  bool operator==(const Job&) const = default;
+  bool operator==(const TrainingKeys&) const = default;
 };
 
 void describe(Fields& fields, Stage& stage) {
@@ -51,7 +51,7 @@ void describe(Fields& fields, Stage& stage) {
   fields.key("lr", stage.lr, {.above = 0.0});
 }
 
-Fields fields_of(Job& job) {
+Fields fields_of(TrainingKeys& job) {
   Fields fields;
   fields.key("data", job.data, {.doc = "file to train on", .required = true});
   fields.key("out", job.out);
@@ -67,23 +67,23 @@ Fields fields_of(Job& job) {
     train.key("lr", job.lr, {.doc = "learning rate", .above = 0.0, .max = 10.0});
     train.key("smoothing", job.smoothing, {.min = 0.0, .below = 1.0});
     train.choice("schedule", job.schedule,
-                 {{"constant", Schedule::constant}, {"plateau", Schedule::plateau}});
+                 {{"constant", ScheduleName::constant}, {"plateau", ScheduleName::plateau}});
     train.section("plateau",
                   [&](Fields& plateau) { plateau.key("patience", job.patience, {.min = 0.0}); },
-                  {.used_if = [&job] { return job.schedule == Schedule::plateau; },
+                  {.used_if = [&job] { return job.schedule == ScheduleName::plateau; },
                    .used_when = "train.schedule is plateau"});
   });
   fields.list_of<Stage>("stages", job.stages, [](Fields& f, Stage& stage) { describe(f, stage); });
   return fields;
 }
 
-constexpr headrace::test::JobFrom<Job> job_from;
-constexpr headrace::test::ErrorOf<Job> error_of;
+constexpr headrace::test::JobFrom<TrainingKeys> job_from;
+constexpr headrace::test::ErrorOf<TrainingKeys> error_of;
 
 }  // namespace
 
 TEST_CASE("keys set their variables and what is not written keeps its default") {
-  const Job job = job_from(
+  const TrainingKeys job = job_from(
       "data: x.h5\nmemory: 2GiB\nlimit: 20ms\nshuffle: false\nseed: 18446744073709551615\nthreads: "
       "4\n"
       "weights: [0.5, 2]\ntrain:\n  epochs: 3\n  lr: 3e-4\n  schedule: plateau\n  plateau: "
@@ -208,7 +208,7 @@ TEST_CASE("a required key that is missing is named with its meaning") {
 }
 
 TEST_CASE("the effective configuration reads back to the same values") {
-  Job job = job_from(
+  TrainingKeys job = job_from(
       "data: \"it's: \\\"x\\\" # \\n\\t\\u00e9\\x01\"\nlimit: 333us\nmemory: 1500B\ntrain: {lr: "
       "0.1, schedule: plateau}\n"
       "stages: [{name: \"\"}, {name: \"true\"}]\nclasses: []\n");
@@ -223,7 +223,7 @@ TEST_CASE("the effective configuration reads back to the same values") {
 }
 
 TEST_CASE("the effective configuration holds every key in use, defaults too") {
-  Job job;
+  TrainingKeys job;
   const std::string text = fields_of(job).to_yaml();
   CHECK(text ==
         "data: none\nout: runs\nmemory: 1GiB\nlimit: 10min\nshuffle: true\nseed: 7\nthreads: null\n"
@@ -231,13 +231,13 @@ TEST_CASE("the effective configuration holds every key in use, defaults too") {
         "0.001\n"
         "  smoothing: 0.1\n  schedule: constant\nstages: []\n");
   CHECK(job_from(text) == job);
-  job.schedule = Schedule::plateau;
+  job.schedule = ScheduleName::plateau;
   CHECK(fields_of(job).to_yaml(true).find("  # learning rate\n  lr: 0.001\n") != std::string::npos);
   CHECK(fields_of(job).to_yaml().find("  plateau:\n    patience: 3\n") != std::string::npos);
 }
 
 TEST_CASE("what was written can be told from what was left at its default") {
-  Job job;
+  TrainingKeys job;
   Fields fields = fields_of(job);
   fields.read(parse_document("data: x\ntrain: {epochs: 10}\n", "job.yaml"));
   CHECK(fields.was_set("train.epochs"));
@@ -248,7 +248,7 @@ TEST_CASE("what was written can be told from what was left at its default") {
 }
 
 TEST_CASE("a key described twice is a bug in the program and says so") {
-  Job job;
+  TrainingKeys job;
   Fields fields;
   fields.key("data", job.data);
   CHECK_THROWS_AS(fields.key("data", job.data), std::logic_error);
@@ -258,14 +258,14 @@ TEST_CASE("a configuration is loaded from a file with its overrides") {
   const headrace::test::TemporaryFolder folder;
   const auto file = folder / "fields.yaml";
   std::ofstream(file) << "data: x\n";
-  Job job;
+  TrainingKeys job;
   Fields fields = fields_of(job);
   load(fields, file, {"train.epochs=4"});
   CHECK(job.epochs == 4);
 }
 
 TEST_CASE("keys() says of each key what documentation needs, sections and items with theirs") {
-  Job job;
+  TrainingKeys job;
   const std::vector<KeyDoc> keys = fields_of(job).keys();
   const auto named = [](const std::vector<KeyDoc>& all, const std::string& name) {
     for (const KeyDoc& key : all)

@@ -37,7 +37,8 @@ FoldOutcome outcome(double accuracy, bool tested = true) {
 }  // namespace
 
 TEST_CASE("goals of memory end with pass or fail, each with what was wanted and what came") {
-  const Goals goals{.ram = Bytes{10ULL << 30}, .gpu_memory = Bytes{6ULL << 30}};
+  const Goals goals{.ram = headrace::app::Bytes{10ULL << 30},
+                    .gpu_memory = headrace::app::Bytes{6ULL << 30}};
   CHECK(goals_text(
             judge_goals(goals, {.ram = 10ULL << 30, .gpu_memory = (6ULL << 30) + (1ULL << 28)})) ==
         "goal ram: at most 10.0 GiB, held 10.0 GiB: pass\n"
@@ -46,7 +47,7 @@ TEST_CASE("goals of memory end with pass or fail, each with what was wanted and 
         "goal ram: at most 10.0 GiB, held 11.0 GiB: FAIL\n"
         "goal gpu_memory: at most 6.00 GiB, not judged: no GPU was used\n");
   CHECK(judge_goals({}, {.ram = 1}).empty());
-  CHECK(goals_text(judge_goals({.ram = Bytes{1ULL << 30}}, {})) ==
+  CHECK(goals_text(judge_goals({.ram = headrace::app::Bytes{1ULL << 30}}, {})) ==
         "goal ram: at most 1.00 GiB, not judged: it was not measured\n");
 }
 
@@ -204,7 +205,8 @@ TEST_CASE("result.json says the goals beside what it said before") {
 
 TEST_CASE("a run that this process did not train is judged by what came before") {
   const TemporaryFolder folder;
-  const Goals goals{.ram = Bytes{1ULL << 30}, .cpu_spikes = 0, .time = Duration{1.0}};
+  const Goals goals{
+      .ram = headrace::app::Bytes{1ULL << 30}, .cpu_spikes = 0, .time = Duration{1.0}};
   const std::string unknown = "not judged: no epoch was trained by this process\n";
   CHECK(goals_text(judge_goals(goals, earlier_goal_facts(folder.path()))) ==
         "goal ram: at most 1.00 GiB, " + unknown + "goal cpu_spikes: at most 0, " + unknown +
@@ -223,7 +225,8 @@ TEST_CASE("a run that this process did not train is judged by what came before")
 TEST_CASE("a goal that was missed by less than its text shows says so") {
   CHECK(line_of("data_wait: 0.05", {.data_wait = 0.050001}) ==
         "goal data_wait: at most 5 %, came 5 %, a little more: FAIL\n");
-  CHECK(goals_text(judge_goals({.ram = Bytes{10ULL << 30}}, {.ram = (10ULL << 30) + 4096})) ==
+  CHECK(goals_text(judge_goals({.ram = headrace::app::Bytes{10ULL << 30}},
+                               {.ram = (10ULL << 30) + 4096})) ==
         "goal ram: at most 10.0 GiB, held 10.0 GiB, a little more: FAIL\n");
   CHECK(line_of("gpu_busy: 0.9", {.gpu_memory = 1, .gpu_busy = 0.899999}) ==
         "goal gpu_busy: at least 90 %, came 90 %, a little less: FAIL\n");

@@ -20,7 +20,7 @@ void write_attribute(const H5::H5File& file, const char* name, const H5::StrType
   if (values != nullptr) attribute.write(type, values);
 }
 
-std::string refusal(const std::filesystem::path& file, const char* name) {
+std::string text_refusal(const std::filesystem::path& file, const char* name) {
   try {
     read_hdf5_text(file, name);
   } catch (const headrace::DataError& error) {
@@ -69,9 +69,10 @@ TEST_CASE("an array of texts, or none at all, is refused with how many came") {
     write_attribute(file, "fixed", two, H5::DataSpace(1, &count), std::string(128, 'x').data());
     write_attribute(file, "empty", any_length, H5::DataSpace(H5S_NULL), nullptr);
   }
-  CHECK(refusal(path, "many") == "[hdf5] " + path.string() +
-                                     ": attribute \"many\" must be one text, got 64; write it as "
-                                     "a scalar");
-  CHECK(refusal(path, "fixed").find("must be one text, got 64") != std::string::npos);
-  CHECK(refusal(path, "empty").find("must be one text, got 0") != std::string::npos);
+  CHECK(text_refusal(path, "many") ==
+        "[hdf5] " + path.string() +
+            ": attribute \"many\" must be one text, got 64; write it as "
+            "a scalar");
+  CHECK(text_refusal(path, "fixed").find("must be one text, got 64") != std::string::npos);
+  CHECK(text_refusal(path, "empty").find("must be one text, got 0") != std::string::npos);
 }

@@ -31,10 +31,10 @@ using headrace::test::TraceCheck;
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
-class Job : public headrace::test::SmallGlaucomaJob {
+class LiveTraining : public headrace::test::SmallGlaucomaJob {
  public:
   StartedProgram start(const Words& settings) const {
-    return {HEADRACE_PROGRAM, train(settings), {.folder = path()}};
+    return {headrace::test::headrace_program(), train(settings), {.folder = path()}};
   }
 };
 
@@ -63,7 +63,7 @@ TraceCheck checked(const fs::path& file) {
 }
 
 Words traced(const std::string& range) {
-  Words words = Job::train({});
+  Words words = LiveTraining::train({});
   words.insert(words.end(), {"--trace", range});
   return words;
 }
@@ -71,7 +71,7 @@ Words traced(const std::string& range) {
 }  // namespace
 
 TEST_CASE("train traces the steps that it is told to, over the end of an epoch") {
-  const Job job;
+  const LiveTraining job;
   const Finished finished = job.done(traced("8..12"));
   CHECK(contains(finished.err, "trace of steps 8 to 12 in runs/"));
   const TraceCheck check = checked(job.only_run() / "trace.json");
@@ -84,22 +84,22 @@ TEST_CASE("train traces the steps that it is told to, over the end of an epoch")
 }
 
 TEST_CASE("a range may begin with the first step, and what ends before it begins has no trace") {
-  const Job job;
+  const LiveTraining job;
   job.done(traced("1..3"));
   CHECK(checked(job.only_run() / "trace.json").names().at("step") == 3);
 
-  const Job shorter;
+  const LiveTraining shorter;
   const Finished finished = shorter.done(traced("18..40"));
   CHECK(checked(shorter.only_run() / "trace.json").names().at("step") == 3);
   CHECK(contains(finished.err, "steps 18 to 20"));
 
-  const Job none;
+  const LiveTraining none;
   CHECK(contains(none.done(traced("21..40")).err, "ended with step 20, before step 21"));
   CHECK_FALSE(fs::exists(none.only_run() / "trace.json"));
 }
 
 TEST_CASE("a range that is none is refused, and so is one beside --smoke") {
-  const Job job;
+  const LiveTraining job;
   for (const char* range : {"5..4", "0..3", "x", "3..", ""}) {
     CAPTURE(range);
     const Finished finished = job.run(traced(range));
@@ -113,18 +113,20 @@ TEST_CASE("a range that is none is refused, and so is one beside --smoke") {
 }
 
 TEST_CASE("what is learnt is the same with a trace") {
-  const Job job;
-  job.done(Job::train({"runs=plain"}));
-  Words words = Job::train({"runs=traced"});
+  const LiveTraining job;
+  job.done(LiveTraining::train({"runs=plain"}));
+  Words words = LiveTraining::train({"runs=traced"});
   words.insert(words.end(), {"--trace", "2..15"});
   job.done(words);
   CHECK(headrace::test::best_weights(job.only_run("plain")) ==
         headrace::test::best_weights(job.only_run("traced")));
 }
 
+// Its one epoch takes so long that whatever comes finds it training.
 TEST_CASE("SIGUSR2 writes down what a training does, twice, and ends nothing") {
-  const Job job;
-  StartedProgram program = job.start({"training.epochs=1000", "delay.transfer=20ms"});
+  const LiveTraining job;
+  StartedProgram program = job.start(
+      {"training.batch=2", "delay.transfer=500ms", "memory.measure=false", "log_every=1"});
   const fs::path runs = job.path() / "runs";
   REQUIRE(program.wait_until([&] { return logs(runs, "samples/s"); }));
   program.signal(SIGUSR2);
@@ -153,7 +155,7 @@ TEST_CASE("SIGUSR2 writes down what a training does, twice, and ends nothing") {
 }
 
 TEST_CASE("SIGUSR2 as early as a run folder is there does not end the training") {
-  const Job job;
+  const LiveTraining job;
   StartedProgram program = job.start({});
   const fs::path runs = job.path() / "runs";
   REQUIRE(program.wait_until([&] { return fs::exists(runs); }));
@@ -163,7 +165,7 @@ TEST_CASE("SIGUSR2 as early as a run folder is there does not end the training")
 }
 
 TEST_CASE("top shows a run that lives, one that has ended and one that was killed") {
-  const Job job;
+  const LiveTraining job;
   const Words once{"top", "--once"};
   const auto top = [&](const fs::path& run) {
     const Finished finished = run_headrace(job.path(), {"top", run.string(), "--once"});
@@ -175,20 +177,24 @@ TEST_CASE("top shows a run that lives, one that has ended and one that was kille
   const fs::path runs = job.path() / "killed";
   {
     StartedProgram program =
-        job.start({"runs=killed", "training.epochs=40", "delay.transfer=20ms", "log_every=1"});
-    REQUIRE(program.wait_until(
-        [&] { return logs(runs, "samples/s") && !files_of(runs, "metrics.csv", "").empty(); }));
+        job.start({"runs=killed", "training.epochs=100000", "training.early_stopping=0",
+                   "delay.transfer=20ms", "log_every=1"});
+    REQUIRE(program.wait_until([&] {
+      const auto tables = files_of(runs, "metrics.csv", "");
+      return logs(runs, "samples/s") && !tables.empty() &&
+             std::ranges::count(content_of(tables.front()), '\n') >= 2;
+    }));
     const std::string alive = top(job.only_run("killed"));
     CAPTURE(alive);
     for (const char* part : {"glaucoma · process ", "running, last row ", "fold 0 epoch ",
-                             "samples/s", "step ", "epoch 1", "val_loss"})
+                             "samples/s", "step ", "\nepoch ", "val_loss"})
       CHECK_MESSAGE(contains(alive, part), part);
     program.signal(SIGKILL);
     program.wait();
   }
   CHECK(contains(top(job.only_run("killed")), "ended: killed"));
 
-  job.done(Job::train({"runs=done", "training.epochs=1"}));
+  job.done(LiveTraining::train({"runs=done", "training.epochs=1"}));
   CHECK(contains(top(job.only_run("done")), "ended: done"));
   const Finished ended = run_headrace(job.path(), {"top", job.only_run("done").string()});
   CHECK(ended.status == 0);  // nothing to wait for
@@ -197,11 +203,12 @@ TEST_CASE("top shows a run that lives, one that has ended and one that was kille
 }
 
 TEST_CASE("Ctrl-C ends top in good order, and the training goes on") {
-  const Job job;
-  StartedProgram program = job.start({"training.epochs=40", "delay.transfer=20ms", "log_every=1"});
+  const LiveTraining job;
+  StartedProgram program = job.start({"training.epochs=100000", "training.early_stopping=0",
+                                      "delay.transfer=20ms", "log_every=1"});
   REQUIRE(program.wait_until([&] { return logs(job.path() / "runs", "samples/s"); }));
   const headrace::test::TemporaryFolder elsewhere;
-  StartedProgram top(HEADRACE_PROGRAM,
+  StartedProgram top(headrace::test::headrace_program(),
                      {"top", fs::absolute(job.only_run()).string(), "--interval", "100ms"},
                      {.folder = elsewhere.path()});
   REQUIRE(top.wait_until([&] { return contains(top.out(), "fold 0 epoch "); }));
@@ -215,7 +222,7 @@ TEST_CASE("Ctrl-C ends top in good order, and the training goes on") {
 }
 
 TEST_CASE("top refuses what is no run, and an interval that is none") {
-  const Job job;
+  const LiveTraining job;
   const Finished none = run_headrace(job.path(), {"top", "nowhere", "--once"});
   CHECK(none.status == 2);
   CHECK(contains(none.err, "[top] nowhere: must be the folder of a run"));
@@ -235,8 +242,8 @@ std::string top_on_terminal(const fs::path& run, unsigned short columns, const s
   const pid_t child = ::fork();
   if (child == 0) {
     ::dup2(ends.write, STDOUT_FILENO);
-    ::execl(HEADRACE_PROGRAM, HEADRACE_PROGRAM, "top", folder.c_str(), "--interval", "100ms",
-            nullptr);
+    ::execl(headrace::test::headrace_program().c_str(), "headrace", "top", folder.c_str(),
+            "--interval", "100ms", nullptr);
     ::_exit(127);
   }
   std::string text;
@@ -253,8 +260,9 @@ std::string top_on_terminal(const fs::path& run, unsigned short columns, const s
 }  // namespace
 
 TEST_CASE("top redraws a block on a terminal and writes lines without escapes on a dumb one") {
-  const Job job;
-  StartedProgram program = job.start({"training.epochs=40", "delay.transfer=20ms", "log_every=1"});
+  const LiveTraining job;
+  StartedProgram program = job.start({"training.epochs=100000", "training.early_stopping=0",
+                                      "delay.transfer=20ms", "log_every=1"});
   const fs::path runs = job.path() / "runs";
   REQUIRE(program.wait_until([&] { return logs(runs, "samples/s"); }));
   const fs::path run = job.only_run();

@@ -17,7 +17,7 @@ namespace {
 
 template <class Condition>
 bool soon(const Condition& holds) {
-  for (int i = 0; i < 10'000 && !holds(); ++i)
+  for (int i = 0; i < 100'000 && !holds(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return holds();
 }

@@ -9,12 +9,12 @@ using namespace headrace::app;
 
 namespace {
 
-const FoldView fold{.epochs = 4, .samples_per_epoch = 200, .member = "fold 0"};
-const StepFacts step{.epoch = 1, .epoch_samples = 50, .learning_rate = 1e-3};
+const FoldView shown_fold{.epochs = 4, .samples_per_epoch = 200, .member = "fold 0"};
+const StepFacts shown_step{.epoch = 1, .epoch_samples = 50, .learning_rate = 1e-3};
 
-LiveText text(const std::string& machine, std::size_t columns = 100) {
-  return live_text({.fold = fold,
-                    .step = step,
+LiveText shown_text(const std::string& machine, std::size_t columns = 100) {
+  return live_text({.fold = shown_fold,
+                    .step = shown_step,
                     .samples_per_s = 10.0,
                     .loss = 0.5,
                     .terms = {{"loss_dice", 0.3}, {"loss_boundary", 0.2}},
@@ -26,7 +26,7 @@ LiveText text(const std::string& machine, std::size_t columns = 100) {
 }  // namespace
 
 TEST_CASE("a run is shown with its place, pace, figures, step and the machine") {
-  const LiveText shown = text("GPU: 85 % | CPU: 45 %");
+  const LiveText shown = shown_text("GPU: 85 % | CPU: 45 %");
   REQUIRE(shown.lines.size() == 4);
   CHECK(shown.lines[0].starts_with("fold 0 epoch 2/4 "));
   CHECK(shown.lines[0].ends_with(" 25 %"));
@@ -38,14 +38,14 @@ TEST_CASE("a run is shown with its place, pace, figures, step and the machine") 
 }
 
 TEST_CASE("before the first sample nothing is said of the machine") {
-  const LiveText shown = text("");
+  const LiveText shown = shown_text("");
   CHECK(shown.lines.size() == 3);
   CHECK(shown.plain.ends_with("other 2"));
 }
 
 TEST_CASE("terms of the loss are shown where they fit") {
-  CHECK(text("").lines[1].find("dice") != std::string::npos);
-  const LiveText narrow = text("", 60);
+  CHECK(shown_text("").lines[1].find("dice") != std::string::npos);
+  const LiveText narrow = shown_text("", 60);
   CHECK(narrow.lines[1].find("dice") == std::string::npos);
   CHECK(text_width(narrow.lines[1]) <= 60);
 }

@@ -18,20 +18,20 @@ using namespace headrace;
 
 namespace {
 
-constexpr int width = 5;
-constexpr int height = 3;
+constexpr int mask_width = 5;
+constexpr int mask_height = 3;
 
 // Every pixel one of three classes.
 std::vector<std::uint8_t> classes() {
   std::vector<std::uint8_t> all;
-  for (int i = 0; i < width * height; ++i)
+  for (int i = 0; i < mask_width * mask_height; ++i)
     all.push_back(static_cast<std::uint8_t>(i % 3));
   return all;
 }
 
-std::vector<std::byte> write(const app::MaskFormat& format) {
+std::vector<std::byte> written_png(const app::MaskFormat& format) {
   const std::vector<std::uint8_t> all = classes();
-  return app::mask_png({.classes = all, .width = width, .height = height}, format);
+  return app::mask_png({.classes = all, .width = mask_width, .height = mask_height}, format);
 }
 
 // What the file stores.
@@ -39,15 +39,16 @@ std::vector<std::uint16_t> stored(const std::vector<std::byte>& png,
                                   const std::vector<MaskColour>& colours = {}) {
   ImageDecoder& decoder = ImageDecoder::this_thread();
   const ImageHeader header = decoder.open(png);
-  REQUIRE(header.shown_width() == width);
-  REQUIRE(header.shown_height() == height);
-  std::vector<std::uint16_t> values(width * height);
-  decoder.decode_labels({0, 0, width, height, {.width = width, .height = height}},
-                        {.labels = values.data(),
-                         .dtype = DType::uint16,
-                         .height = height,
-                         .width = width,
-                         .colours = colours});
+  REQUIRE(header.shown_width() == mask_width);
+  REQUIRE(header.shown_height() == mask_height);
+  std::vector<std::uint16_t> values(mask_width * mask_height);
+  decoder.decode_labels(
+      {0, 0, mask_width, mask_height, {.width = mask_width, .height = mask_height}},
+      {.labels = values.data(),
+       .dtype = DType::uint16,
+       .height = mask_height,
+       .width = mask_width,
+       .colours = colours});
   return values;
 }
 
@@ -56,16 +57,17 @@ std::vector<std::uint16_t> stored(const std::vector<std::byte>& png,
 TEST_CASE("a mask's file stores the value of each class, whatever kind of file it takes") {
   for (const std::vector<std::uint16_t>& values :
        std::vector<std::vector<std::uint16_t>>{{0, 1, 2}, {0, 255, 7}, {3, 300, 65535}}) {
-    const std::vector<std::uint16_t> found = stored(write({.values = values}));
+    const std::vector<std::uint16_t> found = stored(written_png({.values = values}));
     for (std::size_t i = 0; i < found.size(); ++i)
       CHECK(found[i] == values[i % 3]);
   }
   const app::MaskFormat in_colour{.colours = {{0, 0, 0}, {255, 0, 0}, {0, 10, 200}}};
   const std::vector<std::uint16_t> found =
-      stored(write(in_colour), {{0, 0, 0, 0}, {255, 0, 0, 1}, {0, 10, 200, 2}});
+      stored(written_png(in_colour), {{0, 0, 0, 0}, {255, 0, 0, 1}, {0, 10, 200, 2}});
   for (std::size_t i = 0; i < found.size(); ++i)
     CHECK(found[i] == i % 3);
-  CHECK_THROWS_WITH_AS(write({.values = {0, 1}}), doctest::Contains("got class 2"), ConfigError);
+  CHECK_THROWS_WITH_AS(written_png({.values = {0, 1}}), doctest::Contains("got class 2"),
+                       ConfigError);
 }
 
 TEST_CASE("the classes of a mask have colours of their own") {
@@ -81,7 +83,7 @@ TEST_CASE("the classes of a mask have colours of their own") {
 
 TEST_CASE("masks have the names and folders of their pictures, in a folder of their own") {
   const test::TemporaryFolder folder;
-  const std::vector<std::byte> png = write({.values = {0, 1, 2}});
+  const std::vector<std::byte> png = written_png({.values = {0, 1, 2}});
   app::MaskFolder masks(folder.path() / "out", false);
   masks.write("a/b/1.jpeg", png);
   masks.write("/data/2.tif", png);  // of a list that names whole paths

@@ -108,7 +108,7 @@ TEST_CASE("a process that can give up nothing is told so once") {
   app::StopSignals signals;
   Record record;
   app::MemoryGuard guard({.bytes = 1 << 20, .source = "configuration"}, signals, record.say());
-  for (int i = 0; i < 200 && !guard.over(); ++i)
+  for (int i = 0; i < 2400 && !guard.over(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   CHECK(guard.over());
   CHECK(signals.token().stop_requested());
@@ -124,7 +124,7 @@ TEST_CASE("a run ends where there is no memory for words about it") {
   relief.account = []() -> std::string { throw std::bad_alloc(); };
   app::MemoryGuard guard({.bytes = 1 << 20, .source = "configuration"}, signals, record.say(),
                          relief);
-  for (int i = 0; i < 200 && !signals.token().stop_requested(); ++i)
+  for (int i = 0; i < 2400 && !signals.token().stop_requested(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   CHECK(guard.over());
   CHECK(signals.token().stop_requested());

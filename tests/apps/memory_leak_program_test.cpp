@@ -23,16 +23,16 @@ using headrace::test::run_program;
 
 using Words = std::vector<std::string>;
 
-class Job : public headrace::test::TrainingFolder {
+class LeakingTraining : public headrace::test::TrainingFolder {
  public:
-  Job()
+  LeakingTraining()
       : TrainingFolder(
             "kind: quadrants\nseed: 3\ndevice: cpu\ntraining:\n  epochs: 8\n  batch: 16\n"
             "  accumulation: 4\n"
             "  evaluation_batch: 256\nthreads:\n  loader: 2\n  torch: 1\n") {}
 
   Finished run(const Words& words) const {
-    return run_program(HEADRACE_LEAKING_PROGRAM, words, {.folder = path()});
+    return run_program(headrace::test::leaking_program(), words, {.folder = path()});
   }
   double forecast() const {
     const Finished profiled = run({"profile-memory", "job.yaml", "--json", "profile.json"});
@@ -55,13 +55,13 @@ class Leak {
 }  // namespace
 
 TEST_CASE("a leak in a user's operation walks the ladder to a checkpoint that a run goes on from") {
-  const Job job;
+  const LeakingTraining job;
   const auto limit = static_cast<std::uint64_t>(1.2 * job.forecast());
-  REQUIRE(job.run(Job::train({"runs=calm"})).status == 0);
+  REQUIRE(job.run(LeakingTraining::train({"runs=calm"})).status == 0);
   Finished leaked;
   {
     const Leak leak("60000");
-    leaked = job.run(Job::train({"memory=" + std::to_string(limit) + "B"}));
+    leaked = job.run(LeakingTraining::train({"memory=" + std::to_string(limit) + "B"}));
   }
   CHECK_MESSAGE(leaked.status == 4, leaked.err);
   CHECK(contains(leaked.err, "loaders use half of their memory from now on"));

@@ -1,5 +1,6 @@
 #include <headrace/tests/apps/started_program.h>
 #include <headrace/tests/support/content_of.h>
+#include <headrace/tests/support/source_folder.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <cstddef>
@@ -21,9 +22,10 @@ using headrace::test::TemporaryFolder;
 
 using Words = std::vector<std::string>;
 
-const Words words{"bench", "loader",           HEADRACE_SOURCE_DIR "/configs/loader/table.yaml",
-                  "--set", "data.rows=300000", "--batches",
-                  "20",    "--json",           "bench.json"};
+const Words bench_words{
+    "bench", "loader",           headrace::test::source_folder() + "/configs/loader/table.yaml",
+    "--set", "data.rows=300000", "--batches",
+    "20",    "--json",           "bench.json"};
 
 nlohmann::json measurement(const TemporaryFolder& folder) {
   return nlohmann::json::parse(content_of(folder.path() / "bench.json"));
@@ -34,16 +36,16 @@ nlohmann::json measurement(const TemporaryFolder& folder) {
 TEST_CASE("under RLIMIT_DATA of forecast + 10 % a loader finishes, at - 20 % it refuses to read") {
   const TemporaryFolder folder;
   // Under a limit of address space the sum is made of address space: it is asked for under one.
-  const Finished free =
-      run_program(HEADRACE_PROGRAM, words, {.folder = folder.path(), .data_limit = 64ULL << 30});
+  const Finished free = run_program(headrace::test::headrace_program(), bench_words,
+                                    {.folder = folder.path(), .data_limit = 64ULL << 30});
   REQUIRE_MESSAGE(free.status == 0, free.err);
   const auto forecast = measurement(folder).at("process_forecast_bytes").get<double>();
   const Finished enough = run_program(
-      HEADRACE_PROGRAM, words,
+      headrace::test::headrace_program(), bench_words,
       {.folder = folder.path(), .data_limit = static_cast<std::size_t>(1.1 * forecast)});
   CHECK_MESSAGE(enough.status == 0, enough.err);
   const Finished little = run_program(
-      HEADRACE_PROGRAM, words,
+      headrace::test::headrace_program(), bench_words,
       {.folder = folder.path(), .data_limit = static_cast<std::size_t>(0.8 * forecast)});
   CHECK(little.status == 4);
   CHECK(contains(little.err, "RLIMIT_DATA"));
@@ -52,10 +54,10 @@ TEST_CASE("under RLIMIT_DATA of forecast + 10 % a loader finishes, at - 20 % it 
 
 TEST_CASE("under a configured limit of forecast + 10 % a loader finishes and never holds more") {
   const TemporaryFolder folder;
-  const Finished free = run_headrace(folder.path(), words);
+  const Finished free = run_headrace(folder.path(), bench_words);
   REQUIRE_MESSAGE(free.status == 0, free.err);
   const auto forecast = measurement(folder).at("process_forecast_bytes").get<double>();
-  Words limited = words;
+  Words limited = bench_words;
   limited.insert(limited.end(), {"--set", ""});
   limited.back() = "memory=" + std::to_string(static_cast<std::uint64_t>(1.1 * forecast)) + "B";
   const Finished enough = run_headrace(folder.path(), limited);

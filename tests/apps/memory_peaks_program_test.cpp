@@ -23,13 +23,13 @@ using nlohmann::json;
 using Words = std::vector<std::string>;
 
 // The most that a run held in any phase of an epoch.
-struct Seen {
+struct SeenPeaks {
   double tensors = 0.0;
   double process = 0.0;
 };
 
-Seen seen_in(const std::filesystem::path& run) {
-  Seen seen;
+SeenPeaks seen_in(const std::filesystem::path& run) {
+  SeenPeaks seen;
   std::istringstream lines(content_of(run / "metrics.jsonl"));
   for (std::string line; std::getline(lines, line);) {
     const json row = json::parse(line);
@@ -74,7 +74,7 @@ void check_peaks(const TrainingFolder& folder, Words settings) {
   const double tensors =
       std::max(number(point, "training_bytes"), number(point, "evaluation_bytes"));
   const double copy = number(stage, "checkpoint_bytes");
-  const Seen seen = seen_in(run);
+  const SeenPeaks seen = seen_in(run);
   CAPTURE(tensors);
   CAPTURE(copy);
   CAPTURE(seen.tensors);

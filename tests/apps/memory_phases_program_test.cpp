@@ -19,9 +19,9 @@ using headrace::test::contains;
 using headrace::test::content_of;
 using nlohmann::json;
 
-class Job : public headrace::test::TrainingFolder {
+class PhasesTraining : public headrace::test::TrainingFolder {
  public:
-  Job()
+  PhasesTraining()
       : TrainingFolder(
             "kind: glaucoma\nseed: 7\ndevice: cpu\ndata: {file: data.h5}\n"
             "training: {epochs: 2, batch: 32, evaluation_batch: 8, member: 0}\n"
@@ -30,7 +30,7 @@ class Job : public headrace::test::TrainingFolder {
   }
 };
 
-std::vector<json> rows_of(const std::filesystem::path& file) {
+std::vector<json> json_rows(const std::filesystem::path& file) {
   std::vector<json> rows;
   std::istringstream lines(content_of(file));
   for (std::string line; std::getline(lines, line);)
@@ -41,8 +41,8 @@ std::vector<json> rows_of(const std::filesystem::path& file) {
 }  // namespace
 
 TEST_CASE("a run tells what tensors took in training, evaluation and test") {
-  const Job job;
-  job.done(Job::train({}));
+  const PhasesTraining job;
+  job.done(PhasesTraining::train({}));
   const auto run = job.only_run();
   const std::string log = content_of(run / "log.txt");
   CAPTURE(log);
@@ -51,7 +51,7 @@ TEST_CASE("a run tells what tensors took in training, evaluation and test") {
     CHECK_MESSAGE(contains(log, std::string("memory of ") + phase + ": tensors "), phase);
   std::vector<json> epochs;
   std::vector<json> others;
-  for (const json& row : rows_of(run / "metrics.jsonl")) {
+  for (const json& row : json_rows(run / "metrics.jsonl")) {
     if (row.contains("train_loss")) epochs.push_back(row);
     if (row.contains("phase")) others.push_back(row);
   }

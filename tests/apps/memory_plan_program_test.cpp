@@ -24,9 +24,9 @@ using headrace::test::run_program;
 
 using Words = std::vector<std::string>;
 
-class Job : public headrace::test::TrainingFolder {
+class PlannedTraining : public headrace::test::TrainingFolder {
  public:
-  explicit Job(std::int64_t train_rows = 200)
+  explicit PlannedTraining(std::int64_t train_rows = 200)
       : TrainingFolder(
             "kind: glaucoma\nseed: 7\ndevice: cpu\ndata:\n  file: data.h5\ntraining:\n"
             "  epochs: 1\n  batch: 32\n  evaluation_batch: 32\n  member: 0\n"
@@ -36,8 +36,8 @@ class Job : public headrace::test::TrainingFolder {
 
   nlohmann::json profile(Words words, std::size_t data_limit = 0) const {
     words.insert(words.begin(), {"profile-memory", "job.yaml", "--json", "profile.json"});
-    const Finished finished =
-        run_program(HEADRACE_PROGRAM, words, {.folder = path(), .data_limit = data_limit});
+    const Finished finished = run_program(headrace::test::headrace_program(), words,
+                                          {.folder = path(), .data_limit = data_limit});
     REQUIRE_MESSAGE(finished.status == 0, finished.err);
     return nlohmann::json::parse(content_of(path() / "profile.json"));
   }
@@ -72,12 +72,12 @@ std::string memory_of(double bytes) {
 }  // namespace
 
 TEST_CASE("a limit of forecast + 10 % is enough for a training, at - 20 % nothing is begun") {
-  const Job job;
+  const PlannedTraining job;
   const double forecast = job.forecast();
-  const Finished enough = job.run(Job::train({memory_of(1.1 * forecast)}));
+  const Finished enough = job.run(PlannedTraining::train({memory_of(1.1 * forecast)}));
   CHECK_MESSAGE(enough.status == 0, enough.err);
   CHECK(job.runs().size() == 1);
-  const Finished little = job.run(Job::train({memory_of(0.8 * forecast)}));
+  const Finished little = job.run(PlannedTraining::train({memory_of(0.8 * forecast)}));
   CHECK(little.status == 4);
   CHECK(contains(little.err, "[memory] stage train must fit the limit of "));
   CHECK(contains(little.err, "missing"));
@@ -85,11 +85,11 @@ TEST_CASE("a limit of forecast + 10 % is enough for a training, at - 20 % nothin
 }
 
 TEST_CASE("so it is under RLIMIT_DATA, where address space counts") {
-  const Job job;
+  const PlannedTraining job;
   const double forecast = job.forecast(64ULL << 30);
   const auto limited = [&](double share) {
     return run_program(
-        HEADRACE_PROGRAM, Job::train({}),
+        headrace::test::headrace_program(), PlannedTraining::train({}),
         {.folder = job.path(), .data_limit = static_cast<std::size_t>(share * forecast)});
   };
   const Finished enough = limited(1.1);
@@ -108,7 +108,7 @@ TEST_CASE("networks whose kernels keep scratch fit what was said under RLIMIT_DA
          "model: {name: resnet18}\nimage: {size: 32}\nthreads: {torch: 2}\n"
          "training: {batch: 16, evaluation_batch: 16, epochs: 4}\n";
   const auto limited = [&](Words words, double limit) {
-    return run_program(HEADRACE_PROGRAM, words,
+    return run_program(headrace::test::headrace_program(), words,
                        {.folder = folder.path(), .data_limit = static_cast<std::size_t>(limit)});
   };
   const Finished profiled = limited({"profile-memory", "job.yaml", "--json", "profile.json"}, 64e9);
@@ -118,9 +118,9 @@ TEST_CASE("networks whose kernels keep scratch fit what was said under RLIMIT_DA
                             .at(0)
                             .at("host_bytes")
                             .get<double>();
-  const Finished enough = limited(Job::train({}), 1.1 * forecast);
+  const Finished enough = limited(PlannedTraining::train({}), 1.1 * forecast);
   CHECK_MESSAGE(enough.status == 0, enough.err);
-  const Finished little = limited(Job::train({}), 0.8 * forecast);
+  const Finished little = limited(PlannedTraining::train({}), 0.8 * forecast);
   CHECK_MESSAGE(little.status == 4, little.err);
 }
 
@@ -147,13 +147,13 @@ TEST_CASE("under a limit the decoders of a training take less, as those of an ev
 
 TEST_CASE("a stage that does not fit is made to with memory.fit, and the run keeps how") {
   const HeapThatGivesBack heap;
-  const Job job(1400);
+  const PlannedTraining job(1400);
   const nlohmann::json stage = job.profile({"--set", "training.batch=1024"}).at("stages").at(0);
   const auto all = stage.at("host_bytes").get<double>();
   const auto row = stage.at("line").at("row_bytes").get<double>();
   // Less than 1024 rows take, more than 512.
   const std::string limit = memory_of(all - 256.0 * row);
-  const Finished refused = job.run(Job::train({"training.batch=1024", limit}));
+  const Finished refused = job.run(PlannedTraining::train({"training.batch=1024", limit}));
   CHECK(refused.status == 4);
   CHECK_MESSAGE(
       contains(refused.err,
@@ -161,7 +161,7 @@ TEST_CASE("a stage that does not fit is made to with memory.fit, and the run kee
                "training.accumulation=2 (the same effective batch)"),
       refused.err);
   const std::string fit = "memory={limit: " + limit.substr(7) + ", fit: true}";
-  const Finished fitted = job.run(Job::train({"training.batch=1024", fit}));
+  const Finished fitted = job.run(PlannedTraining::train({"training.batch=1024", fit}));
   REQUIRE_MESSAGE(fitted.status == 0, fitted.err);
   CHECK(contains(fitted.err, "memory.fit: stage train has training.batch=512"));
   const std::string kept = content_of(job.only_run() / "config.yaml");
@@ -170,9 +170,9 @@ TEST_CASE("a stage that does not fit is made to with memory.fit, and the run kee
 }
 
 TEST_CASE("a run that goes on is not fitted anew, and keeps its configuration") {
-  const Job job;
-  REQUIRE(job.run(Job::train({"training.epochs=2", "memory={limit: 8GiB, fit: true}"})).status ==
-          0);
+  const PlannedTraining job;
+  REQUIRE(job.run(PlannedTraining::train({"training.epochs=2", "memory={limit: 8GiB, fit: true}"}))
+              .status == 0);
   const std::string run = job.only_run().string();
   const std::string before = content_of(job.only_run() / "config.yaml");
   const auto least = 0.8 * job.forecast();
@@ -183,7 +183,7 @@ TEST_CASE("a run that goes on is not fitted anew, and keeps its configuration") 
 }
 
 TEST_CASE("where nothing fits it is said how much the least takes, and that this is not enough") {
-  const Job job;
+  const PlannedTraining job;
   // What is counted fits, what a step takes beside it does not.
   const auto counted = job.profile({"--set", "memory.measure=false"})
                            .at("stages")
@@ -191,7 +191,7 @@ TEST_CASE("where nothing fits it is said how much the least takes, and that this
                            .at("host_bytes")
                            .get<double>();
   const std::string limit = memory_of(counted + (1 << 20));
-  const Finished refused = job.run(Job::train({limit}));
+  const Finished refused = job.run(PlannedTraining::train({limit}));
   CHECK(refused.status == 4);
   CHECK_MESSAGE(contains(refused.err, "more memory is needed, "), refused.err);
   CHECK_MESSAGE(contains(refused.err, " at least: even a batch of 2"), refused.err);
@@ -201,12 +201,12 @@ TEST_CASE("where nothing fits it is said how much the least takes, and that this
 
 TEST_CASE("one member stays one member where its stage is made to fit") {
   const HeapThatGivesBack heap;
-  const Job job;
+  const PlannedTraining job;
   const nlohmann::json stage = job.profile({"--set", "training.batch=128"}).at("stages").at(0);
   const auto row = stage.at("line").at("row_bytes").get<double>();
   const std::string limit = memory_of(stage.at("host_bytes").get<double>() - 40.0 * row);
   const std::string fit = "memory={limit: " + limit.substr(7) + ", fit: true}";
-  Words words = Job::train({"training.batch=128", "training.member=null", fit});
+  Words words = PlannedTraining::train({"training.batch=128", "training.member=null", fit});
   words.insert(words.end(), {"--member", "1"});
   const Finished fitted = job.run(words);
   REQUIRE_MESSAGE(fitted.status == 0, fitted.err);
@@ -216,9 +216,9 @@ TEST_CASE("one member stays one member where its stage is made to fit") {
 }
 
 TEST_CASE("no folder for temporary files is needed to measure") {
-  const Job job;
+  const PlannedTraining job;
   ::setenv("TMPDIR", "/nonexistent", 1);
-  const Finished finished = job.run(Job::train({}));
+  const Finished finished = job.run(PlannedTraining::train({}));
   ::unsetenv("TMPDIR");
   CHECK_MESSAGE(finished.status == 0, finished.err);
   CHECK_FALSE(contains(finished.err, "is not in the plan"));
@@ -226,8 +226,8 @@ TEST_CASE("no folder for temporary files is needed to measure") {
 
 TEST_CASE("a program whose standard streams are closed measures and trains as any other") {
   for (const char* closed : {">&-", "2>&-", "<&- >&- 2>&-"}) {
-    const Job job;
-    const std::string line = std::string("exec '") + HEADRACE_PROGRAM +
+    const PlannedTraining job;
+    const std::string line = std::string("exec '") + headrace::test::headrace_program() +
                              "' train job.yaml --set data.file=data.h5 " + closed;
     const Finished finished = run_program("/bin/sh", {"-c", line}, {.folder = job.path()});
     CAPTURE(closed);
@@ -237,7 +237,7 @@ TEST_CASE("a program whose standard streams are closed measures and trains as an
 }
 
 TEST_CASE("a second stage that takes more is seen before the first") {
-  const Job job;
+  const PlannedTraining job;
   const auto stages = [](const std::string& second) {
     return "training.stages=[{name: warm, epochs: 1, batch: 8}, {name: all, epochs: 1, batch: " +
            second + "}]";
@@ -247,17 +247,19 @@ TEST_CASE("a second stage that takes more is seen before the first") {
   const auto first = profiled.at(0).at("host_bytes").get<double>();
   const auto second = profiled.at(1).at("host_bytes").get<double>();
   REQUIRE(second > 1.1 * first);
-  const Finished refused = job.run(Job::train({stages("128"), memory_of((first + second) / 2)}));
+  const Finished refused =
+      job.run(PlannedTraining::train({stages("128"), memory_of((first + second) / 2)}));
   CHECK(refused.status == 4);
   CHECK(contains(refused.err, "[memory] stage all must fit the limit of "));
   CHECK(job.runs().empty());
 }
 
 TEST_CASE("what the first stage leaves in the process counts with those behind it") {
-  const Job job;
+  const PlannedTraining job;
   const std::string same = "{name: a, epochs: 1}, {name: b, epochs: 1}, {name: c, epochs: 1}";
-  std::vector<double> least;  // of three: now and then the heap leaves a fifth less
-  for (int round = 0; round < 3; ++round) {
+  // Now and then the heap leaves a fifth less; a plan that forgot what it leaves would always.
+  int even = 0;
+  for (int round = 0; round < 5 && even < 2; ++round) {
     const nlohmann::json stages =
         job.profile({"--set", "training.stages=[" + same + "]"}).at("stages");
     REQUIRE(stages.size() == 3);
@@ -265,20 +267,19 @@ TEST_CASE("what the first stage leaves in the process counts with those behind i
       return stages.at(i).at("parts").at("host").at("LibTorch beside tensors").get<double>();
     };
     REQUIRE(beside(0) > 0.0);
-    least.push_back(std::min(beside(1), beside(2)) / beside(0));
+    if (std::min(beside(1), beside(2)) > 0.8 * beside(0)) ++even;
   }
-  std::ranges::sort(least);
-  CHECK(least[1] > 0.8);
+  CHECK(even == 2);
 }
 
 TEST_CASE("a run keeps what was measured, and measuring can be left out") {
-  const Job job;
-  REQUIRE(job.run(Job::train({})).status == 0);
+  const PlannedTraining job;
+  REQUIRE(job.run(PlannedTraining::train({})).status == 0);
   const std::filesystem::path kept = job.only_run() / "memory.json";
   REQUIRE(std::filesystem::exists(kept));
   const auto stage = nlohmann::json::parse(content_of(kept)).at("stages").at(0);
   CHECK(stage.at("points").at(0).at("rows") == 32);
-  const Finished without = job.run(Job::train({"memory.measure=false", "runs=others"}));
+  const Finished without = job.run(PlannedTraining::train({"memory.measure=false", "runs=others"}));
   REQUIRE(without.status == 0);
   CHECK(contains(without.err, "what activations take is not in the plan: memory.measure is false"));
   CHECK_FALSE(std::filesystem::exists(job.only_run("others") / "memory.json"));
@@ -286,9 +287,9 @@ TEST_CASE("a run keeps what was measured, and measuring can be left out") {
 }
 
 TEST_CASE("the end of a run says whether its goals were met") {
-  const Job job;
-  const Finished finished =
-      job.run(Job::train({"goals={ram: 1MiB, gpu_memory: 6GiB}", "memory.measure=false"}));
+  const PlannedTraining job;
+  const Finished finished = job.run(
+      PlannedTraining::train({"goals={ram: 1MiB, gpu_memory: 6GiB}", "memory.measure=false"}));
   REQUIRE(finished.status == 0);
   CHECK(contains(finished.out, "goal ram: at most 1.00 MiB, held "));
   CHECK(contains(finished.out, ": FAIL\n"));
@@ -297,8 +298,9 @@ TEST_CASE("the end of a run says whether its goals were met") {
 }
 
 TEST_CASE("a finished run that is resumed keeps what came of its goals") {
-  const Job job;
-  job.done(Job::train({"goals={ram: 1MiB, data_wait: 1.0, time: 10h}", "memory.measure=false"}));
+  const PlannedTraining job;
+  job.done(PlannedTraining::train(
+      {"goals={ram: 1MiB, data_wait: 1.0, time: 10h}", "memory.measure=false"}));
   const std::filesystem::path run = job.only_run();
   const auto goals = [&] {
     return nlohmann::json::parse(content_of(run / "result.json")).at("goals");
@@ -311,8 +313,8 @@ TEST_CASE("a finished run that is resumed keeps what came of its goals") {
 }
 
 TEST_CASE("a goal that is missed is an exit code where that is wanted, once the run is saved") {
-  const Job job;
-  const std::vector<std::string> words = Job::train(
+  const PlannedTraining job;
+  const std::vector<std::string> words = PlannedTraining::train(
       {"goals={data_wait: 1.0, cpu_spikes: 1000000, accuracy: 0.0}", "memory.measure=false"});
   std::vector<std::string> strict = words;
   strict.emplace_back("--require-goals");
@@ -333,7 +335,7 @@ TEST_CASE("a goal that is missed is an exit code where that is wanted, once the 
 }
 
 TEST_CASE("the batch that is found runs under the limit, and the next size does not") {
-  const Job job;
+  const PlannedTraining job;
   const nlohmann::json stage = job.profile({}).at("stages").at(0);
   const auto row = stage.at("line").at("row_bytes").get<double>();
   const std::string limit = memory_of(stage.at("host_bytes").get<double>() + 100.0 * row);
@@ -348,7 +350,7 @@ TEST_CASE("the batch that is found runs under the limit, and the next size does 
 }
 
 TEST_CASE("a verdict is given where there is no room to measure, and for each stage") {
-  const Job job;
+  const PlannedTraining job;
   const nlohmann::json none = job.profile({"--set", "memory=1MiB"}).at("stages").at(0);
   CHECK(contains(none.at("verdict").get<std::string>(), "is not enough, by "));
   const nlohmann::json stages =
@@ -363,7 +365,7 @@ TEST_CASE("a verdict is given where there is no room to measure, and for each st
 }
 
 TEST_CASE("each switch that a configuration has is measured") {
-  const Job job;
+  const PlannedTraining job;
   const nlohmann::json switches =
       job.profile({"--set", "training.ema=0.99", "--set", "training.precision=fp32"})
           .at("stages")
@@ -386,7 +388,7 @@ TEST_CASE("each switch that a configuration has is measured") {
 }
 
 TEST_CASE("a card that is not there can be asked about, and a stage that is not is refused") {
-  const Job job;
+  const PlannedTraining job;
   const nlohmann::json large = job.profile({"--card", "16GiB"});
   CHECK(large.at("limit_by") == "95 % of a card of 16.0 GiB");
   CHECK(contains(large.at("stages").at(0).at("verdict").get<std::string>(), "is enough: batch 32"));

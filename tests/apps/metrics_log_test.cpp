@@ -7,6 +7,7 @@
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/loaders/synthetic/synthetic.h>
 #include <headrace/tests/apps/pseudo_terminal.h>
+#include <headrace/tests/apps/text_checks.h>
 #include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/temporary_folder.h>
 
@@ -25,6 +26,7 @@ using namespace headrace;
 using app::MetricsLog;
 using app::RunFolder;
 using app::StepRows;
+using test::contains;
 using test::content_of;
 
 namespace {
@@ -40,10 +42,6 @@ app::StepFacts step(std::int64_t number, std::optional<double> loss, double norm
   step.terms = {{"loss_a", *loss / 2.0}, {"loss_b", 10.0 * *loss}};
   step.gradient_norm = norm;
   return step;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

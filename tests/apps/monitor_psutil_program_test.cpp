@@ -1,7 +1,9 @@
-// The monitor on a PyTorch training, beside psutil; HEADRACE_MONITOR_SECONDS says how long.
+// The monitor on a PyTorch training, beside psutil, for a minute or HEADRACE_MONITOR_SECONDS. Part
+// of the long tier: both look at moments that a busy machine moves apart.
 #include <headrace/tests/apps/started_program.h>
 #include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/skip.h>
+#include <headrace/tests/support/source_folder.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <cstdio>
@@ -20,9 +22,10 @@ using headrace::test::skip;
 using headrace::test::TemporaryFolder;
 
 // HEADRACE_TORCH_PYTHON, else the one that scripts/setup makes; empty: it cannot run the script.
-std::string python() {
+std::string python_with_psutil() {
   const char* named = std::getenv("HEADRACE_TORCH_PYTHON");
-  const std::string program = named != nullptr ? named : HEADRACE_SOURCE_DIR "/.venv/bin/python";
+  const std::string program =
+      named != nullptr ? named : headrace::test::source_folder() + "/.venv/bin/python";
   const std::string probe = program + " -c 'import psutil, torch' >/dev/null 2>&1";
   return std::system(probe.c_str()) == 0 ? program : std::string();
 }
@@ -30,14 +33,15 @@ std::string python() {
 }  // namespace
 
 TEST_CASE("of a PyTorch training's processes the monitor says what psutil does, within 2 %") {
-  const std::string program = python();
+  const std::string program = python_with_psutil();
   if (program.empty()) return skip("needs Python with torch and psutil (scripts/setup)");
   const char* seconds = std::getenv("HEADRACE_MONITOR_SECONDS");
   const TemporaryFolder folder;
   const Finished finished =
       run_program(program,
-                  {HEADRACE_SOURCE_DIR "/tests/apps/monitor_psutil.py", HEADRACE_PROGRAM,
-                   seconds != nullptr ? seconds : "4", folder.path().string()},
+                  {headrace::test::source_folder() + "/tests/apps/monitor_psutil.py",
+                   headrace::test::headrace_program(), seconds != nullptr ? seconds : "60",
+                   folder.path().string()},
                   {.folder = folder.path()});
   REQUIRE_MESSAGE(finished.status == 0, finished.err);
   const auto result = nlohmann::json::parse(finished.out);

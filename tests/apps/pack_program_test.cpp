@@ -2,6 +2,7 @@
 #include <headrace/tests/loaders/damaged_photographs.h>
 #include <headrace/tests/loaders/image_files.h>
 #include <headrace/tests/support/content_of.h>
+#include <headrace/tests/support/source_folder.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <csignal>
@@ -67,10 +68,11 @@ TEST_CASE("images are packed, proven equal and read by a loader") {
       run_headrace(folder.path(), {"pack", "verify", "data.pack", "data", "--crops", "8"});
   CHECK(verified.status == 0);
   CHECK(contains(verified.out, "160 crops compared with the originals, all right"));
-  const Finished bench = run_headrace(
-      folder.path(), {"bench", "loader", HEADRACE_SOURCE_DIR "/configs/loader/pack.yaml", "--set",
-                      "data.file=data.pack", "--set", "batch=4", "--set", "image.side=32", "--json",
-                      "bench.json"});
+  const Finished bench =
+      run_headrace(folder.path(), {"bench", "loader",
+                                   headrace::test::source_folder() + "/configs/loader/pack.yaml",
+                                   "--set", "data.file=data.pack", "--set", "batch=4", "--set",
+                                   "image.side=32", "--json", "bench.json"});
   REQUIRE_MESSAGE(bench.status == 0, bench.err);
   const auto json = nlohmann::json::parse(content_of(folder.path() / "bench.json"));
   CHECK(json.at("bytes") == json.at("samples").get<std::int64_t>() * (32 * 32 * 3 + 8));
@@ -83,8 +85,9 @@ TEST_CASE("a pack is copied to its stage first, a folder of pictures is told to 
   fs::create_directory(folder.path() / "stage");
   const auto bench = [&](const std::string& data) {
     return run_headrace(
-        folder.path(), {"bench", "loader", HEADRACE_SOURCE_DIR "/configs/loader/pack.yaml", "--set",
-                        "data=" + data, "--set", "batch=4", "--set", "image.side=32"});
+        folder.path(),
+        {"bench", "loader", headrace::test::source_folder() + "/configs/loader/pack.yaml", "--set",
+         "data=" + data, "--set", "batch=4", "--set", "image.side=32"});
   };
   const Finished good = bench("{source: pack, file: data.pack, stage: stage}");
   CHECK_MESSAGE(good.status == 0, good.err);
@@ -122,7 +125,7 @@ TEST_CASE("a killed packing goes on and ends in the same bytes") {
   const std::string whole = content_of(folder.path() / "whole.pack");
   for (const int signal : {SIGKILL, SIGTERM}) {
     fs::remove(folder.path() / "data.pack");
-    StartedProgram program(HEADRACE_PROGRAM, words, {.folder = folder.path()});
+    StartedProgram program(headrace::test::headrace_program(), words, {.folder = folder.path()});
     const fs::path partial = folder.path() / "data.pack.partial";
     program.wait_until([&] {
       std::error_code gone;
@@ -155,9 +158,10 @@ TEST_CASE("pairs and manifests run through a loader, masks with their pictures")
     manifest << "data/" << name << ".jpg,masks/" << name << ".png," << i % 2 << "\n";
   }
   manifest.close();
-  const Words common{"bench",         "loader",  HEADRACE_SOURCE_DIR "/configs/loader/images.yaml",
-                     "--set",         "batch=4", "--set",
-                     "image.side=32", "--json",  "bench.json"};
+  const Words common{
+      "bench",         "loader",  headrace::test::source_folder() + "/configs/loader/images.yaml",
+      "--set",         "batch=4", "--set",
+      "image.side=32", "--json",  "bench.json"};
   const auto bytes_a_sample = [&](const Words& more) -> std::int64_t {
     Words words = common;
     words.insert(words.end(), more.begin(), more.end());
@@ -170,9 +174,10 @@ TEST_CASE("pairs and manifests run through a loader, masks with their pictures")
         32 * 32 * 4);
   CHECK(bytes_a_sample({"--set", "data={source: manifest, file: list.csv}"}) == 32 * 32 * 4 + 8);
   CHECK(fs::exists(folder.path() / "runs/listings"));
-  const Finished wrong = run_headrace(
-      folder.path(), {"bench", "loader", HEADRACE_SOURCE_DIR "/configs/loader/images.yaml", "--set",
-                      "data={source: pack, file: list.csv, masks: masks}"});
+  const Finished wrong =
+      run_headrace(folder.path(), {"bench", "loader",
+                                   headrace::test::source_folder() + "/configs/loader/images.yaml",
+                                   "--set", "data={source: pack, file: list.csv, masks: masks}"});
   CHECK(wrong.status == 2);
   CHECK(contains(wrong.err, "data.source is pairs"));
 }

@@ -25,14 +25,14 @@ using test::TemporaryFolder;
 
 namespace fs = std::filesystem;
 
-Table rows_to_pack() {
+headrace::Table rows_to_pack() {
   return SyntheticSource({.rows = 3000,
                           .fields = Schema{FieldSpec::fixed("mel", DType::float16, {8, 5}),
                                            FieldSpec::fixed("label", DType::int16, {})}})
       .table();
 }
 
-void write_input(const fs::path& file, const Table& rows) {
+void write_input(const fs::path& file, const headrace::Table& rows) {
   Hdf5Writer writer(file);
   for (const TableColumn& column : rows.columns()) {
     writer.add("/data/" + column.name, column.rows.dtype(), rows.size(), column.rows.shape().row(),
@@ -44,7 +44,7 @@ void write_input(const fs::path& file, const Table& rows) {
   writer.finish();
 }
 
-Finished pack(const TemporaryFolder& folder, std::vector<std::string> words) {
+Finished pack_table(const TemporaryFolder& folder, std::vector<std::string> words) {
   words.insert(words.begin(), {"pack", "table"});
   return run_headrace(folder.path(), words);
 }
@@ -62,11 +62,11 @@ std::vector<std::byte> all_of(const Hdf5Table& table, std::size_t row_bytes) {
 
 TEST_CASE("pack table keeps bytes and attributes in every layout, and says both rates") {
   const TemporaryFolder folder;
-  const Table rows = rows_to_pack();
+  const headrace::Table rows = rows_to_pack();
   write_input(folder.path() / "in.h5", rows);
   for (const std::string layout : {"contiguous", "zstd", "lz4"}) {
     CAPTURE(layout);
-    const Finished packed = pack(folder, {"in.h5", "out.h5", "--layout", layout});
+    const Finished packed = pack_table(folder, {"in.h5", "out.h5", "--layout", layout});
     REQUIRE_MESSAGE(packed.status == 0, packed.err);
     CHECK(contains(packed.err, "every checksum right"));
     CHECK(contains(packed.err, "a second before"));
@@ -96,7 +96,7 @@ TEST_CASE("pack table takes a folder of arrays") {
   std::ofstream(folder.path() / "x.npy", std::ios::binary)
       << "\x93NUMPY" << '\1' << '\0' << '\x76' << '\0' << header << '\n'
       << std::string("\0\1\0\2\0\3\0\4\0\5\0\6\0\7\0\10", 16);
-  const Finished packed = pack(folder, {".", "out.h5"});
+  const Finished packed = pack_table(folder, {".", "out.h5"});
   REQUIRE_MESSAGE(packed.status == 0, packed.err);
   const Hdf5Table table({.file = folder.path() / "out.h5", .fields = {{.dataset = "x"}}});
   CHECK(to_string(table.fields()) == "{x: uint16 [2]}");
@@ -108,10 +108,10 @@ TEST_CASE("pack table takes a folder of arrays") {
 TEST_CASE("pack table refuses what cannot be") {
   const TemporaryFolder folder;
   write_input(folder.path() / "in.h5", rows_to_pack());
-  CHECK(contains(pack(folder, {"in.h5", "in.h5"}).err, "another file than the input"));
-  CHECK(pack(folder, {"in.h5", "out.h5", "--chunk-rows", "5"}).status == 2);
-  CHECK(pack(folder, {"in.h5", "out.h5", "--dataset", "/nothing"}).status == 2);
-  CHECK(pack(folder, {"in.h5", "out.h5", "--layout", "rar"}).status == 2);
+  CHECK(contains(pack_table(folder, {"in.h5", "in.h5"}).err, "another file than the input"));
+  CHECK(pack_table(folder, {"in.h5", "out.h5", "--chunk-rows", "5"}).status == 2);
+  CHECK(pack_table(folder, {"in.h5", "out.h5", "--dataset", "/nothing"}).status == 2);
+  CHECK(pack_table(folder, {"in.h5", "out.h5", "--layout", "rar"}).status == 2);
   CHECK_FALSE(fs::exists(folder.path() / "out.h5"));
 }
 
@@ -121,12 +121,12 @@ TEST_CASE("pack table does not pack memory that a dataset does not store") {
   test::write(H5::H5File(input.c_str(), H5F_ACC_TRUNC),
               {.path = "x", .type = H5::PredType::STD_I16LE, .extents = {1234}, .compact = true},
               test::noise(2468).data(), H5::PredType::NATIVE_INT16);
-  REQUIRE(pack(folder, {"in.h5", "whole.h5"}).status == 0);
+  REQUIRE(pack_table(folder, {"in.h5", "whole.h5"}).status == 0);
   test::damage(input, test::little_endian(1234), test::little_endian(4321));
-  const Finished named = pack(folder, {"in.h5", "out.h5", "--dataset", "/x"});
+  const Finished named = pack_table(folder, {"in.h5", "out.h5", "--dataset", "/x"});
   CHECK(named.status == 3);
   CHECK(contains(named.err, "in.h5: dataset \"/x\" must store the 8642 bytes"));
-  const Finished all = pack(folder, {"in.h5", "out.h5"});
+  const Finished all = pack_table(folder, {"in.h5", "out.h5"});
   CHECK(all.status == 3);
   CHECK(contains(all.err, "/x: left out; "));
   CHECK_FALSE(fs::exists(folder.path() / "out.h5"));

@@ -27,12 +27,12 @@ using test::TemporaryFolder;
 
 namespace {
 
-constexpr int side = 32;
+constexpr int picture_side = 32;
 constexpr std::int64_t batch = 4;
 
 app::TaskFeed feed_with(const std::string& prepare, const std::string& augment) {
   app::TaskFeed feed{.seed = 7, .classes = 2, .normalize = {.mean = {0.0F}, .std = {1.0F}}};
-  feed.task.image.decode.side = side;
+  feed.task.image.decode.side = picture_side;
   feed.task.image.prepare = app::prepare_list(prepare);
   feed.task.augment = app::augment_list(augment);
   return feed;
@@ -44,7 +44,7 @@ Pipeline trained_on(const std::shared_ptr<const Source>& records, const app::Tas
 }
 
 /// The same by hand, but for what follows.
-Pipeline by_hand(const std::shared_ptr<const Source>& records, DecodeImage decode) {
+Pipeline pictures_by_hand(const std::shared_ptr<const Source>& records, DecodeImage decode) {
   return Pipeline::from(records)
       .named("train")
       .seed(7)
@@ -57,9 +57,10 @@ std::shared_ptr<const Source> pictures(const TemporaryFolder& folder) {
   return std::make_shared<const ImageFolder>(folder.path() / "images");
 }
 
-std::string refusal(const std::string& prepare) {
+std::string prepare_refusal(const std::string& prepare) {
   try {
-    app::ImageSettings image{.decode = {.side = side}, .prepare = app::prepare_list(prepare)};
+    app::ImageSettings image{.decode = {.side = picture_side},
+                             .prepare = app::prepare_list(prepare)};
     check(image);
   } catch (const ConfigError& error) {
     return error.what();
@@ -77,11 +78,13 @@ TEST_CASE("training and evaluation see the same prepared pictures") {
   const auto records = pictures(folder);
   const app::TaskFeed feed = feed_with("[{clahe: 3.0}]", "[]");
   const Clahe clahe{.clip_limit = 3.0};
-  const DecodeImage whole{.crop = ResizeTo{side, side}};
+  const DecodeImage whole{.crop = ResizeTo{picture_side, picture_side}};
   const std::string trained = bytes_of(trained_on(records, feed).build());
-  CHECK(trained == bytes_of(by_hand(records, whole).then(clahe).batch({.size = batch}).build()));
-  CHECK(trained != bytes_of(by_hand(records, whole).batch({.size = batch}).build()));
-  const DecodeImage middle{.crop = ResizedCenterCrop{.resize = 37, .height = side, .width = side}};
+  CHECK(trained ==
+        bytes_of(pictures_by_hand(records, whole).then(clahe).batch({.size = batch}).build()));
+  CHECK(trained != bytes_of(pictures_by_hand(records, whole).batch({.size = batch}).build()));
+  const DecodeImage middle{
+      .crop = ResizedCenterCrop{.resize = 37, .height = picture_side, .width = picture_side}};
   CHECK(bytes_of(app::evaluation_pipeline(records, feed, batch, Device::cpu()).build()) ==
         bytes_of(Pipeline::from(records)
                      .then(middle)
@@ -96,18 +99,19 @@ TEST_CASE("where a crop is drawn while a picture is decoded, the crop is prepare
   const auto records = pictures(folder);
   const app::TaskFeed feed =
       feed_with("[flatten_sharpen, clahe]", "[random_resized_crop, {flip: 0.5}, {rotate: 20}]");
-  const DecodeImage crop{.crop = RandomResizedCrop{.height = side, .width = side}, .flip = 0.5F};
+  const DecodeImage crop{.crop = RandomResizedCrop{.height = picture_side, .width = picture_side},
+                         .flip = 0.5F};
   const auto list = [&](const char* operations) {
     return app::make_augment_steps(app::augment_list(operations),
                                    {.fields = crop.schema(records->fields())});
   };
   const std::string made = bytes_of(trained_on(records, feed).build());
   CHECK(made == bytes_of(list("[flatten_sharpen, clahe, {rotate: 20}]")
-                             .before_batch(by_hand(records, crop))
+                             .before_batch(pictures_by_hand(records, crop))
                              .batch({.size = batch})
                              .build()));
   CHECK(made != bytes_of(list("[{rotate: 20}, flatten_sharpen, clahe]")
-                             .before_batch(by_hand(records, crop))
+                             .before_batch(pictures_by_hand(records, crop))
                              .batch({.size = batch})
                              .build()));
 }
@@ -131,7 +135,7 @@ TEST_CASE("prepared pictures are the same on 1, 2 and 8 threads, with a cache an
 TEST_CASE("a cache keeps what is prepared: each picture is prepared once") {
   const TemporaryFolder folder;
   const auto records = pictures(folder);
-  const DecodeImage decode{.crop = ResizeTo{side, side}};
+  const DecodeImage decode{.crop = ResizeTo{picture_side, picture_side}};
   for (const bool cached : {true, false}) {
     std::atomic<int> calls{0};
     app::PreparePictures prepare;
@@ -183,7 +187,7 @@ TEST_CASE("inspect shows pictures as they are prepared") {
   AnyTask task;
   task.task.data.train.folder = folder.path() / "images";
   task.task.data.listings.clear();
-  task.task.image.decode.side = side;
+  task.task.image.decode.side = picture_side;
   const auto first = [&](const std::string& prepare) {
     task.task.image.prepare = app::prepare_list(prepare);
     const std::vector<app::DataPart> parts = app::picture_data_parts({.config = task});
@@ -194,29 +198,30 @@ TEST_CASE("inspect shows pictures as they are prepared") {
     return std::vector<std::uint8_t>(values.begin(), values.end());
   };
   const auto grey = first("[{flatten_sharpen: {brightness: 0, contrast: 0}}]");
-  CHECK(grey == std::vector<std::uint8_t>(side * side * 3, 128));
+  CHECK(grey == std::vector<std::uint8_t>(picture_side * picture_side * 3, 128));
   CHECK(first("[]") != grey);
 }
 
 TEST_CASE("what cannot be done to every picture alike is refused with the entry's place") {
-  CHECK(refusal("[clahe, flatten_sharpen]") == "no error");
+  CHECK(prepare_refusal("[clahe, flatten_sharpen]") == "no error");
   CHECK(
-      refusal("[clahe, {rotate: 5}]") ==
+      prepare_refusal("[clahe, {rotate: 5}]") ==
       "[config] image:1:19: entry \"rotate\" of image.prepare: draws at random, but what prepares "
       "pictures is done to every picture alike, in training, validation, test and predictions; "
       "move it to the list augment, or leave it out");
   for (const std::string name : {"flip", "random_resized_crop", "{color_jitter: {brightness: 0.2}}",
                                  "rand_augment", "random_erasing", "gaussian_blur"})
-    CHECK(refusal("[" + name + "]").find("of image.prepare: draws at random") != std::string::npos);
-  for (const std::string name : {"mixup", "cutmix", "normalize"})
-    CHECK(refusal("[" + name + "]").find("of image.prepare: works on batches") !=
+    CHECK(prepare_refusal("[" + name + "]").find("of image.prepare: draws at random") !=
           std::string::npos);
-  CHECK(refusal("[{resize: 16}]").find("of image.prepare: makes {image: uint8 [16, 16, 3]} of") !=
+  for (const std::string name : {"mixup", "cutmix", "normalize"})
+    CHECK(prepare_refusal("[" + name + "]").find("of image.prepare: works on batches") !=
+          std::string::npos);
+  CHECK(prepare_refusal("[{resize: 16}]")
+            .find("of image.prepare: makes {image: uint8 [16, 16, 3]} of") != std::string::npos);
+  CHECK(prepare_refusal("[{clahe: {tiles_high: 17}}]").find("2 pixels along each side") !=
         std::string::npos);
-  CHECK(refusal("[{clahe: {tiles_high: 17}}]").find("2 pixels along each side") !=
-        std::string::npos);
-  CHECK(refusal("[spec_augment]") != "no error");
-  CHECK(refusal("[skeleton]") != "no error");
+  CHECK(prepare_refusal("[spec_augment]") != "no error");
+  CHECK(prepare_refusal("[skeleton]") != "no error");
 }
 
 TEST_CASE("where the GPU decodes, nothing prepares pictures in host memory") {

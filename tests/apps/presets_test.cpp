@@ -2,12 +2,13 @@
 #include <headrace/apps/jobs/jobs.h>
 #include <headrace/apps/jobs/presets.h>
 #include <headrace/apps/jobs/read_job.h>
-#include <headrace/apps/terminal/text_width.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/literals.h>
+#include <headrace/tests/apps/text_checks.h>
+#include <headrace/tests/support/source_folder.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,11 @@ namespace {
 
 namespace app = headrace::app;
 namespace fs = std::filesystem;
+using namespace headrace::literals;
+using headrace::test::widest_line;
 using Words = std::vector<std::string>;
 
-constexpr std::uint64_t gib = 1ULL << 30;
-const app::PresetMachine machine{.cores = 8, .memory = 64 * gib, .gpu_memory = 24 * gib};
+const app::PresetMachine preset_machine{.cores = 8, .memory = 64_GiB, .gpu_memory = 24_GiB};
 
 constexpr const char* job_text =
     "kind: glaucoma\ndata: {file: x.h5}\nthreads: {loader: 16}\n"
@@ -33,7 +35,7 @@ app::TrainingJob job_with(const Words& presets, const Words& own = {}) {
 }
 
 app::AppliedPreset applied(const std::string& name, const Words& own = {}) {
-  return app::apply_preset(name, machine,
+  return app::apply_preset(name, preset_machine,
                            [&](const Words& settings) { return job_with(settings, own).yaml; });
 }
 
@@ -43,20 +45,12 @@ app::PresetChange change_of(const app::AppliedPreset& preset, const std::string&
   return {};
 }
 
-std::size_t widest_line(const std::string& text) {
-  std::istringstream lines(text);
-  std::size_t widest = 0;
-  for (std::string line; std::getline(lines, line);)
-    widest = std::max(widest, app::text_width(line));
-  return widest;
-}
-
 }  // namespace
 
 TEST_CASE("presets are shares of the machine, and sizes of cards") {
-  CHECK(app::presets_for(machine).size() == 11);
+  CHECK(app::presets_for(preset_machine).size() == 11);
   const auto value = [](const std::string& name, const std::string& key) -> std::string {
-    for (const app::PresetKey& one : app::find_preset(name, machine).keys)
+    for (const app::PresetKey& one : app::find_preset(name, preset_machine).keys)
       if (one.key == key) return one.value;
     return "none";
   };
@@ -79,7 +73,7 @@ TEST_CASE("a preset of what is not known of the machine leaves it out") {
 }
 
 TEST_CASE("a name that is no preset's is refused with the nearest") {
-  CHECK_THROWS_WITH_AS(app::find_preset("card-24", machine),
+  CHECK_THROWS_WITH_AS(app::find_preset("card-24", preset_machine),
                        doctest::Contains("did you mean card-24gb?"), headrace::ConfigError);
 }
 
@@ -91,7 +85,7 @@ TEST_CASE("a preset says of each key what it was and what it is") {
   CHECK(change_of(preset, "training.evaluation_batch").after == "32");
   const auto config = job_with(preset.settings).config;
   CHECK(config->threads.loader == 2);
-  CHECK(config->memory.limit->value == 32 * gib);
+  CHECK(config->memory.limit->value == 32_GiB);
   CHECK(config->memory.fit);
   CHECK(config->training.evaluation_batch == 32);
   const std::string text = app::preset_text(preset);
@@ -109,18 +103,19 @@ TEST_CASE("what --set says wins over the preset, and the preset over the file") 
 }
 
 TEST_CASE("no preset changes what is learnt, of any job's configuration") {
-  for (const fs::directory_entry& folder : fs::directory_iterator(HEADRACE_SOURCE_DIR "/configs")) {
+  for (const fs::directory_entry& folder :
+       fs::directory_iterator(headrace::test::source_folder() + "/configs")) {
     const fs::path file = folder.path() / "full.yaml";
     if (!fs::exists(file)) continue;
     CAPTURE(file.string());
     const app::TrainingJob as_it_is = app::read_training_job(app::jobs(), file, {});
-    for (const app::Preset& one : app::presets_for(machine)) {
+    for (const app::Preset& one : app::presets_for(preset_machine)) {
       CAPTURE(one.name);
       const auto read = [&](const Words& settings) {
         return app::read_training_job(app::jobs(), file, settings);
       };
       const app::AppliedPreset preset = app::apply_preset(
-          one.name, machine, [&](const Words& settings) { return read(settings).yaml; });
+          one.name, preset_machine, [&](const Words& settings) { return read(settings).yaml; });
       CHECK_FALSE(preset.settings.empty());
       const app::TrainingJob with = read(preset.settings);
       CHECK(with.identity == as_it_is.identity);
@@ -132,11 +127,11 @@ TEST_CASE("no preset changes what is learnt, of any job's configuration") {
 
 TEST_CASE("a key that the configuration does not have, or does not let, is left out and said") {
   const auto leak = [](const Words& settings) {
-    return app::read_training_job(app::jobs(), HEADRACE_SOURCE_DIR "/configs/leak/demo.yaml",
-                                  settings)
+    return app::read_training_job(
+               app::jobs(), headrace::test::source_folder() + "/configs/leak/demo.yaml", settings)
         .yaml;
   };
-  const app::AppliedPreset without = app::apply_preset("aggressive", machine, leak);
+  const app::AppliedPreset without = app::apply_preset("aggressive", preset_machine, leak);
   CHECK(change_of(without, "data.cache.memory").left_out == "this configuration does not use it");
   CHECK(change_of(without, "threads.io").left_out.empty());
   CHECK(app::preset_text(without).find("left out: this configuration") != std::string::npos);
@@ -145,7 +140,7 @@ TEST_CASE("a key that the configuration does not have, or does not let, is left 
   CHECK(change_of(on_disk, "data.cache.memory").left_out == "data.cache.disk is set");
   CHECK(change_of(on_disk, "data.prefetch").after == "8");
   const app::AppliedPreset refused =
-      app::apply_preset("aggressive", machine, [](const Words& settings) {
+      app::apply_preset("aggressive", preset_machine, [](const Words& settings) {
         if (std::find(settings.begin(), settings.end(), "threads.io=16") != settings.end())
           throw headrace::ConfigError("[config] threads.io: no more than 8");
         return job_with(settings).yaml;
@@ -161,8 +156,8 @@ TEST_CASE("a configuration that is wrong by itself is refused as without a prese
 }
 
 TEST_CASE("the list of presets fits 100 columns and names all of them") {
-  const std::string text = app::presets_text(machine);
+  const std::string text = app::presets_text(preset_machine);
   CHECK(widest_line(text) <= 100);
-  for (const app::Preset& preset : app::presets_for(machine))
+  for (const app::Preset& preset : app::presets_for(preset_machine))
     CHECK(text.find(preset.name) != std::string::npos);
 }

@@ -1,4 +1,5 @@
 #include <headrace/apps/terminal/progress.h>
+#include <headrace/tests/apps/text_checks.h>
 
 #include <chrono>
 #include <string>
@@ -11,6 +12,7 @@ namespace {
 using headrace::app::LiveBlockOptions;
 using headrace::app::Progress;
 using headrace::app::TerminalMode;
+using headrace::test::contains;
 
 // Off a terminal, each line kept instead of written.
 LiveBlockOptions keep(std::vector<std::string>& lines, std::chrono::milliseconds interval) {
@@ -20,10 +22,6 @@ LiveBlockOptions keep(std::vector<std::string>& lines, std::chrono::milliseconds
   options.interval = interval;
   options.on_line = [&lines](const std::string& line) { lines.push_back(line); };
   return options;
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -36,8 +34,8 @@ TEST_CASE("progress says how much of what is done, its pace and what is left") {
   REQUIRE(lines.size() == 2);
   CHECK(lines[0].starts_with("pack 50 of 200 images (25 %), 0 images/s, unknown time left"));
   CHECK(lines[1].starts_with("pack 100 of 200 images (50 %), "));
-  CHECK(has(lines[1], " images/s, 1.00 MiB, "));
-  CHECK_FALSE(has(lines[1], "unknown"));
+  CHECK(contains(lines[1], " images/s, 1.00 MiB, "));
+  CHECK_FALSE(contains(lines[1], "unknown"));
 }
 
 TEST_CASE("progress of bytes is shown as amounts") {
@@ -47,7 +45,7 @@ TEST_CASE("progress of bytes is shown as amounts") {
   progress.show(3 << 19);
   REQUIRE(lines.size() == 1);
   CHECK(lines[0].starts_with("pack table: written 1.50 MiB of 3.00 MiB (50 %), "));
-  CHECK_FALSE(has(lines[0], "bytes"));
+  CHECK_FALSE(contains(lines[0], "bytes"));
 }
 
 TEST_CASE("progress says nothing when it is too soon, and stands an empty whole") {

@@ -1,4 +1,5 @@
 #include <headrace/tests/apps/pytorch_run.h>
+#include <headrace/tests/support/source_folder.h>
 #include <headrace/training/safetensors.h>
 
 #include <algorithm>
@@ -77,8 +78,9 @@ double root_mean_square(const TensorMap& tensors) {
 }  // namespace
 
 PytorchRun::PytorchRun(const std::string& python, const std::string& job, const std::string& mode) {
-  const std::string command = python + " " + HEADRACE_SOURCE_DIR + "/tests/apps/pytorch_steps.py " +
-                              job + " " + mode + " " + folder_.path().string();
+  const std::string command = python + " " + headrace::test::source_folder() +
+                              "/tests/apps/pytorch_steps.py " + job + " " + mode + " " +
+                              folder_.path().string();
   if (std::system(command.c_str()) != 0) throw std::runtime_error("failed: " + command);
   losses_ = training::read_safetensors(folder_ / "losses.safetensors").tensors;
   const TensorMap batches = training::read_safetensors(folder_ / "batches.safetensors").tensors;

@@ -2,6 +2,8 @@
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/tests/apps/refusal.h>
+#include <headrace/tests/apps/text_checks.h>
+#include <headrace/tests/support/source_folder.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <filesystem>
@@ -16,19 +18,16 @@ namespace {
 
 namespace app = headrace::app;
 namespace fs = std::filesystem;
+using headrace::test::contains;
 using headrace::test::refusal;
 using headrace::test::TemporaryFolder;
 
-const fs::path configs = HEADRACE_SOURCE_DIR "/configs";
+const fs::path configs = headrace::test::source_folder() + "/configs";
 
 fs::path written(const TemporaryFolder& folder, const std::string& text) {
   const fs::path file = folder.path() / "config.yaml";
   std::ofstream(file) << text;
   return file;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

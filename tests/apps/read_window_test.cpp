@@ -18,7 +18,7 @@ namespace {
 namespace app = headrace::app;
 using namespace headrace;
 
-constexpr std::int64_t rows = 2048;
+constexpr std::int64_t table_rows = 2048;
 constexpr std::int64_t chunk = 64;
 constexpr std::size_t row_bytes = 256;
 
@@ -26,8 +26,9 @@ constexpr std::size_t row_bytes = 256;
 app::PlannedSource planned(const test::TemporaryFolder& folder) {
   const std::filesystem::path file = folder.path() / "rows.h5";
   Hdf5Writer writer(file);
-  writer.add("x", DType::uint8, rows, {row_bytes}, {.chunk_rows = chunk, .codec = Hdf5Codec::lz4});
-  writer.append("x", Tensor::zeros(DType::uint8, {rows, row_bytes}));
+  writer.add("x", DType::uint8, table_rows, {row_bytes},
+             {.chunk_rows = chunk, .codec = Hdf5Codec::lz4});
+  writer.append("x", Tensor::zeros(DType::uint8, {table_rows, row_bytes}));
   writer.finish();
   return app::plan_table(
       {.file = file, .fields = {{.name = "x", .dataset = "x"}}, .memory = 4 * chunk * row_bytes});
@@ -57,7 +58,7 @@ TEST_CASE("rows in any order out of long chunks are counted as far as a window g
   }
   const auto reads = window.facts();
   REQUIRE(reads);
-  CHECK(reads->bytes_used >= rows * row_bytes);  // and some of the next epoch
+  CHECK(reads->bytes_used >= table_rows * row_bytes);  // and some of the next epoch
   CHECK(amplification(*reads) > 4.0);
   CHECK(reads->setting == "headrace pack table --layout");
   const auto since_opening = before_opening.facts();

@@ -78,7 +78,7 @@ app::CsvTable metrics(int members, int epochs) {
   return app::read_csv(text.str());
 }
 
-FoldOutcome outcome(const app::CsvTable& table, bool with_confusion) {
+FoldOutcome outcome_of(const app::CsvTable& table, bool with_confusion) {
   double best = 0.0;
   const auto curves = app::metric_curves(table, "val_accuracy");
   for (const double value : curves.front())
@@ -180,7 +180,7 @@ TEST_CASE("results.csv has a row for each member, for mean and spread, and for t
 
 TEST_CASE("results.png shows both curves, over the whole width where there is no matrix") {
   const app::CsvTable table = metrics(1, 30);
-  const auto png = app::results_png(table, {outcome(table, false)});
+  const auto png = app::results_png(table, {outcome_of(table, false)});
   keep("one.png", png);
   const Picture alone = decode(png);
   CHECK(alone.width == 1200);
@@ -190,7 +190,7 @@ TEST_CASE("results.png shows both curves, over the whole width where there is no
     CHECK(alone.count(app::look::orange, 100, top + 60, 1200, top + 350) > 500);
     CHECK(alone.count(app::look::blue, 800, top + 60, 1200, top + 350) > 100);
   }
-  const auto with_matrix = app::results_png(table, {outcome(table, true)});
+  const auto with_matrix = app::results_png(table, {outcome_of(table, true)});
   keep("matrix.png", with_matrix);
   const Picture both = decode(with_matrix);
   CHECK(both.count(app::look::orange, 700, 60, 1200, 350) == 0);
@@ -219,7 +219,7 @@ TEST_CASE("members of other classes than the vote show the vote's matrix, others
   CHECK(app::confusion_of_test({pair, other}, {vote}).title == "confusion matrix, test, vote");
 
   const app::CsvTable table = metrics(2, 30);
-  std::vector<FoldOutcome> outcomes(2, outcome(table, false));
+  std::vector<FoldOutcome> outcomes(2, outcome_of(table, false));
   outcomes[0].confusion = pair.confusion;
   outcomes[1].confusion = other.confusion;
   const auto png = app::results_png(table, outcomes, {.votes = {vote}});
@@ -229,7 +229,7 @@ TEST_CASE("members of other classes than the vote show the vote's matrix, others
 
 TEST_CASE("results.png of folds shows their means, of a run without validation what there is") {
   const app::CsvTable folds = metrics(5, 60);
-  std::vector<FoldOutcome> outcomes(5, outcome(folds, true));
+  std::vector<FoldOutcome> outcomes(5, outcome_of(folds, true));
   const auto png = app::results_png(folds, outcomes);
   keep("folds.png", png);
   CHECK(decode(png).count(app::look::blue.paler(0.65), 60, 60, 660, 400) > 100);
@@ -252,7 +252,7 @@ TEST_CASE("pictures of the test stand below the charts and in a sheet of the wor
                              .badness = 0.9});
   gallery.some.assign(gallery.worst.begin(), gallery.worst.begin() + 8);
   const app::CsvTable table = metrics(1, 30);
-  const auto png = app::results_png(table, {outcome(table, true)}, {.gallery = gallery});
+  const auto png = app::results_png(table, {outcome_of(table, true)}, {.gallery = gallery});
   keep("strip.png", png);
   const Picture all = decode(png);
   CHECK(all.height > 900);

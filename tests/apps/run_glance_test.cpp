@@ -4,6 +4,7 @@
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/folder_lock.h>
+#include <headrace/tests/apps/text_checks.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <algorithm>
@@ -23,6 +24,7 @@ using app::parse_progress;
 using app::read_run_glance;
 using app::RunEnd;
 using app::RunGlance;
+using test::contains;
 
 namespace fs = std::filesystem;
 
@@ -35,7 +37,7 @@ const std::string progress =
 const std::string verdict =
     "2026-11-28T00:00:35.000Z info not input-bound (data stall 0.0 %): the consumer sets the "
     "pace\n";
-const std::string machine =
+const std::string machine_row =
     R"({"at_s":1,"cores":4,"machine_share":0.45,"processes":2,"process_cores":1.5,)"
     R"("memory_held_bytes":3221225472,"memory_total_bytes":68719476736,)"
     R"("memory_available_bytes":48962627174,"gpus":[{"index":0,"busy_share":0.85,)"
@@ -56,7 +58,7 @@ class Run {
     put("metrics.csv",
         "member,epoch,step,train_loss,val_loss,val_accuracy,improved,epoch_s\n"
         "0,0,100,0.8,0.7,0.5,1,4.0\n0,1,200,0.6,0.65,0.5625,1,2.0\n");
-    put("system.jsonl", machine);
+    put("system.jsonl", machine_row);
     put("advice.jsonl",
         "{\"rule\":\"threads\",\"severity\":\"warning\",\"verdict\":\"decode is slow\","
         "\"setting\":\"threads.loader\",\"old\":\"1\",\"new\":\"4\",\"effect\":\"stall 31 % -> 2 "
@@ -88,10 +90,6 @@ std::string joined(const std::vector<std::string>& lines) {
   for (const std::string& line : lines)
     text += line + "\n";
   return text;
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -147,12 +145,12 @@ TEST_CASE("a run that is at work is shown whole") {
                            "not input-bound",
                            "advice: warning · decode is slow",
                            "threads.loader 1 -> 4"})
-    CHECK_MESSAGE(has(text, part), part);
+    CHECK_MESSAGE(contains(text, part), part);
   const std::string line = glance_line(glance);
   CHECK(std::ranges::count(line, '\n') == 0);
   for (const char* part :
        {"fold 0 epoch 3/8 88 %", "589 samples/s", "loss 0.6491", "GPU: 85 %", "running, last row"})
-    CHECK_MESSAGE(has(line, part), part);
+    CHECK_MESSAGE(contains(line, part), part);
 }
 
 TEST_CASE("rows and epochs that are newer than the last line of the log say the place") {
@@ -188,7 +186,7 @@ TEST_CASE("processes that do not fit are left out, and none is cut") {
     glance.busiest.push_back({.pid = i + 1, .name = "ffmpeg", .cores = 0.5});
   const auto lines = glance_lines(glance, 79);
   CHECK(lines.back() == "busiest, cores: ffmpeg 0.5 (not of the run), ffmpeg 0.5 (not of the run)");
-  CHECK(has(glance_lines(glance, 20).back(), "ffmpeg 0.5 (not of the run)"));
+  CHECK(contains(glance_lines(glance, 20).back(), "ffmpeg 0.5 (not of the run)"));
 }
 
 TEST_CASE("how a run has ended is told from its last word") {
@@ -198,10 +196,11 @@ TEST_CASE("how a run has ended is told from its last word") {
   CHECK(state() == RunEnd::finished);
   run.end_with("info stopped and saved; to go on: headrace train --resume x");
   CHECK(state() == RunEnd::stopped);
-  CHECK(has(joined(glance_lines(read_run_glance(run.path()), 100)), "to go on: headrace train"));
+  CHECK(
+      contains(joined(glance_lines(read_run_glance(run.path()), 100)), "to go on: headrace train"));
   run.end_with("error [read] row 7: cannot be read");
   CHECK(state() == RunEnd::failed);
-  CHECK(has(joined(glance_lines(read_run_glance(run.path()), 100)), "[read] row 7"));
+  CHECK(contains(joined(glance_lines(read_run_glance(run.path()), 100)), "[read] row 7"));
   run.end_with("info checkpoint written");
   CHECK(state() == RunEnd::killed);
   // It went on, and was killed then.
@@ -228,8 +227,8 @@ TEST_CASE("a run that is silent for long is doubted") {
   fs::last_write_time(run.path() / "log.txt", then);
   fs::last_write_time(run.path() / "metrics.jsonl", then);
   const std::string text = app::state_text(read_run_glance(run.path()));
-  CHECK_MESSAGE(has(text, "has not written for 2 min"), text);
-  CHECK(has(text, "hung"));
+  CHECK_MESSAGE(contains(text, "has not written for 2 min"), text);
+  CHECK(contains(text, "hung"));
 }
 
 TEST_CASE("a folder with next to nothing in it is shown, and one that is no run is refused") {
@@ -239,7 +238,7 @@ TEST_CASE("a folder with next to nothing in it is shown, and one that is no run 
   std::ofstream(folder.path() / "config.yaml") << "{{{ no yaml";
   const RunGlance glance = read_run_glance(folder.path());
   CHECK(glance.end == RunEnd::unknown);
-  CHECK(has(joined(glance_lines(glance, 80)), "no step was told of yet"));
+  CHECK(contains(joined(glance_lines(glance, 80)), "no step was told of yet"));
   CHECK_FALSE(glance_line(glance).empty());
 }
 
@@ -287,14 +286,14 @@ TEST_CASE("the end of a file is its last whole lines") {
 
 TEST_CASE("the newest sample is shown, with the processes of the newest that looked at them") {
   const Run run;
-  run.put("system.jsonl", machine + R"({"at_s":2,"machine_share":0.5})" + "\n" +
+  run.put("system.jsonl", machine_row + R"({"at_s":2,"machine_share":0.5})" + "\n" +
                               R"({"at_s":3,"machine_share":0.6,"gpus":[]})" + "\nnonsense\n");
   const std::string text = joined(glance_lines(read_run_glance(run.path()), 200));
   CAPTURE(text);
-  CHECK(has(text, "GPU: n/a | CPU: 60 %\nbusiest, cores: train 1.5"));
-  CHECK_FALSE(has(text, "run: "));
+  CHECK(contains(text, "GPU: n/a | CPU: 60 %\nbusiest, cores: train 1.5"));
+  CHECK_FALSE(contains(text, "run: "));
   run.put("system.jsonl", "nonsense\n");
-  CHECK_FALSE(has(joined(glance_lines(read_run_glance(run.path()), 200)), "CPU: "));
+  CHECK_FALSE(contains(joined(glance_lines(read_run_glance(run.path()), 200)), "CPU: "));
 }
 
 TEST_CASE("advice that changes no setting shows none") {

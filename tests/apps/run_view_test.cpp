@@ -6,6 +6,7 @@
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/loaders/synthetic/synthetic.h>
 #include <headrace/tests/apps/pseudo_terminal.h>
+#include <headrace/tests/apps/text_checks.h>
 #include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/temporary_folder.h>
 
@@ -24,6 +25,7 @@
 using namespace headrace;
 using app::ShownLoss;
 using test::content_of;
+using test::count_of;
 using test::Environment;
 
 namespace {
@@ -95,13 +97,6 @@ Told tell(const test::Ends& errors, app::LogLevel level = app::LogLevel::info) {
   told.log = content_of(run.path() / "log.txt");
   told.csv = content_of(run.path() / "metrics.csv");
   return told;
-}
-
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t found = 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size()))
-    ++found;
-  return found;
 }
 
 // What carries no time: the table, and on a terminal the live block.
@@ -185,18 +180,18 @@ TEST_CASE("all epochs of a run are a line each under one head, without escapes o
   const Environment columns("COLUMNS", nullptr);
   const Told told = tell(test::make_pipe());
   CAPTURE(told.shown);
-  CHECK(count(told.shown, "epoch   train") == 1);
-  CHECK(count(told.shown, "accuracy") == 1);
-  CHECK(count(told.shown, "pair 0\n") == 1);
-  CHECK(count(told.shown, "pair 1\n") == 1);
+  CHECK(count_of(told.shown, "epoch   train") == 1);
+  CHECK(count_of(told.shown, "accuracy") == 1);
+  CHECK(count_of(told.shown, "pair 0\n") == 1);
+  CHECK(count_of(told.shown, "pair 1\n") == 1);
   CHECK(told.shown.find('\x1b') == std::string::npos);
   CHECK(told.shown.find('\r') == std::string::npos);
   const auto lines = table_lines(told.shown);
   CHECK(lines.size() == 3 + 2 * (1 + told_epochs));  // head, and of each pair its name and epochs
   for (const std::string& line : lines)
     CHECK_MESSAGE(app::text_width(line) <= 100, line);
-  CHECK(count(told.log, "info 1/3") == 2);
-  CHECK(count(told.log, "info step 20 ms = data ") == 2 * told_epochs);
+  CHECK(count_of(told.log, "info 1/3") == 2);
+  CHECK(count_of(told.log, "info step 20 ms = data ") == 2 * told_epochs);
 }
 
 TEST_CASE("the table never wraps on terminals of 100, 80 and 60 columns") {
@@ -208,7 +203,7 @@ TEST_CASE("the table never wraps on terminals of 100, 80 and 60 columns") {
       CAPTURE(columns);
       const Told told = tell(test::make_terminal(columns));
       const auto lines = table_lines(told.shown);
-      CHECK(count(told.shown, "accuracy") == 1);
+      CHECK(count_of(told.shown, "accuracy") == 1);
       for (const std::string& line : lines)
         CHECK_MESSAGE(app::text_width(line) <= columns, line);
       const auto epochs = std::count_if(lines.begin(), lines.end(),
@@ -223,33 +218,33 @@ TEST_CASE("the table never wraps on terminals of 100, 80 and 60 columns") {
 
 TEST_CASE("a verdict is said again when it changes, and is in the log for every epoch") {
   const Told told = tell(test::make_pipe());
-  CHECK(count(told.shown, "cannot tell") == 1);
-  CHECK(count(told.log, "cannot tell") == 2 * told_epochs);
+  CHECK(count_of(told.shown, "cannot tell") == 1);
+  CHECK(count_of(told.log, "cannot tell") == 2 * told_epochs);
 }
 
 TEST_CASE("every figure of an epoch is a column of metrics.csv") {
   const Told told = tell(test::make_pipe());
   CHECK(told.csv.starts_with(
       "member,epoch,step,train_loss,train_accuracy,val_loss,val_accuracy,val_f1,improved,"));
-  CHECK(count(told.csv, ",0.5,0.75,0.25,0.875,0.625,") == 2 * told_epochs);
+  CHECK(count_of(told.csv, ",0.5,0.75,0.25,0.875,0.625,") == 2 * told_epochs);
 }
 
 TEST_CASE("at debug each epoch says the mean and the longest wait for data, at trace each step") {
   const std::string line = "debug data wait: mean 1.30 ms, longest 4.00 ms (step 7), over 10 steps";
   const Told told = tell(test::make_pipe(), app::LogLevel::debug);
-  CHECK(count(told.shown, line) == 2 * told_epochs);
-  CHECK(count(told.log, line) == 2 * told_epochs);
-  CHECK(count(told.log, "trace ") == 0);
+  CHECK(count_of(told.shown, line) == 2 * told_epochs);
+  CHECK(count_of(told.log, line) == 2 * told_epochs);
+  CHECK(count_of(told.log, "trace ") == 0);
   const Told all = tell(test::make_pipe(), app::LogLevel::trace);
-  CHECK(count(all.shown, "trace step 7: 20.0 ms = data 4.00 ms + ") == 2 * told_epochs);
-  CHECK(count(tell(test::make_pipe()).log, "data wait: mean") == 0);
+  CHECK(count_of(all.shown, "trace step 7: 20.0 ms = data 4.00 ms + ") == 2 * told_epochs);
+  CHECK(count_of(tell(test::make_pipe()).log, "data wait: mean") == 0);
 }
 
 TEST_CASE("at warn the terminal hears of no epoch, and the log still does") {
   const Told told = tell(test::make_pipe(), app::LogLevel::warn);
   CHECK(told.shown.empty());
-  CHECK(count(told.log, "info 1/3") == 2);
-  CHECK(count(told.log, "samples/s") > 0);
+  CHECK(count_of(told.log, "info 1/3") == 2);
+  CHECK(count_of(told.log, "samples/s") > 0);
 }
 
 TEST_CASE("reading data into memory is told with its time, where there is any") {
@@ -275,23 +270,23 @@ TEST_CASE("what a source says goes to the log and above the block while a run is
     const ErrorsTo redirected(errors.write);
     {
       app::RunView view(run);
-      app::log_table(LogLevel::warning, "[hdf5] slow\x1b[2J to read");
-      app::log_table(LogLevel::info, "[stage] half of it");
-      app::log_table(LogLevel::info, "[hdf5] opened");
+      app::log_table(headrace::LogLevel::warning, "[hdf5] slow\x1b[2J to read");
+      app::log_table(headrace::LogLevel::info, "[stage] half of it");
+      app::log_table(headrace::LogLevel::info, "[hdf5] opened");
     }
-    app::log_table(LogLevel::warning, "[hdf5] behind the run");
+    app::log_table(headrace::LogLevel::warning, "[hdf5] behind the run");
   }
   const std::string shown = errors.drain();
   const std::string log = content_of(run.path() / "log.txt");
   CAPTURE(shown);
   for (const std::string& text : {shown, log}) {
-    CHECK(count(text, "Z warning [hdf5] slow") == 1);
-    CHECK(count(text, "Z info [stage] half of it") == 1);
-    CHECK(count(text, "\x1b") == 0);
-    CHECK(count(text, "opened") == 0);
+    CHECK(count_of(text, "Z warning [hdf5] slow") == 1);
+    CHECK(count_of(text, "Z info [stage] half of it") == 1);
+    CHECK(count_of(text, "\x1b") == 0);
+    CHECK(count_of(text, "opened") == 0);
   }
   CHECK(shown.ends_with("\n[hdf5] behind the run\n"));
-  CHECK(count(log, "behind the run") == 0);
+  CHECK(count_of(log, "behind the run") == 0);
 }
 
 TEST_CASE("what a person needs is told at every level, once") {
@@ -308,6 +303,6 @@ TEST_CASE("what a person needs is told at every level, once") {
   CHECK(std::count(shown.begin(), shown.end(), '\n') == 1);
   CHECK(shown.ends_with("Z info to go on: headrace\n"));
   const std::string log = content_of(run.path() / "log.txt");
-  CHECK(count(log, "info to go on: headrace") == 1);
-  CHECK(count(log, "info heard by the log alone") == 1);
+  CHECK(count_of(log, "info to go on: headrace") == 1);
+  CHECK(count_of(log, "info heard by the log alone") == 1);
 }

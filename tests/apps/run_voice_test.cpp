@@ -42,7 +42,7 @@ TEST_CASE("ten thousand steps are less than 100 KB without a terminal, however s
   std::string shown;
   {
     // Without an interval each step is as one that takes ten seconds.
-    RunVoice voice(folder.path(), LogLevel::info, std::chrono::milliseconds(0));
+    RunVoice voice(folder.path(), headrace::app::LogLevel::info, std::chrono::milliseconds(0));
     for (std::int64_t epoch = 1; epoch <= epochs; ++epoch) {
       for (std::int64_t step = 1; step <= steps_of_epoch; ++step)
         voice.show({}, step_line, (epoch - 1) * steps_of_epoch + step);
@@ -66,7 +66,7 @@ TEST_CASE("the first step of a stage may be a line though the stage before has j
   const int before = dup(STDERR_FILENO);
   REQUIRE(dup2(errors.write, STDERR_FILENO) >= 0);
   {
-    RunVoice voice(folder.path(), LogLevel::info, std::chrono::milliseconds(0));
+    RunVoice voice(folder.path(), headrace::app::LogLevel::info, std::chrono::milliseconds(0));
     for (const std::int64_t step : {100, 101, 131, 132, 1, 2})
       voice.show({}, "step " + std::to_string(step), step);
   }

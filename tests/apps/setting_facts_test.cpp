@@ -24,7 +24,7 @@ TEST_CASE("an advice's old values are those of the configuration, threads those 
       "training: {batch: 24, accumulation: 2}\nthreads: {loader: 5}\n");
   CHECK(facts.loader_threads == 5);
   CHECK(facts.io_threads == 4);
-  CHECK(facts.torch_threads == usable_cores());
+  CHECK(facts.torch_threads == headrace::usable_cores());
   CHECK(facts.prefetch == 3);
   CHECK(facts.batch == 24);
   CHECK(facts.accumulation == 2);

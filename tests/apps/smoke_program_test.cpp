@@ -3,6 +3,7 @@
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/tests/apps/glaucoma/data.h>
+#include <headrace/tests/apps/text_checks.h>
 #include <headrace/tests/apps/training_runs.h>
 #include <headrace/tests/support/content_of.h>
 
@@ -18,6 +19,7 @@ namespace app = headrace::app;
 namespace fs = std::filesystem;
 using headrace::test::contains;
 using headrace::test::content_of;
+using headrace::test::count_of;
 using headrace::test::Finished;
 using Words = std::vector<std::string>;
 
@@ -25,9 +27,9 @@ constexpr const char* two_stages =
     "training.stages=[{name: head, epochs: 3}, {name: all, epochs: 2, batch: 32}]";
 
 // 160 records to train on in each of five folds: 10 steps of 16, 5 of 32.
-class Job : public headrace::test::TrainingFolder {
+class SmokeTraining : public headrace::test::TrainingFolder {
  public:
-  Job()
+  SmokeTraining()
       : TrainingFolder(
             "kind: glaucoma\nseed: 7\ndevice: cpu\ndata:\n  file: data.h5\ntraining:\n"
             "  epochs: 2\n  batch: 16\n  evaluation_batch: 4\n  member: 0\n"
@@ -42,17 +44,10 @@ class Job : public headrace::test::TrainingFolder {
   }
 };
 
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t found = 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
-    ++found;
-  return found;
-}
-
 }  // namespace
 
 TEST_CASE("a trial takes its steps through all stages and members, is resumed, and keeps nothing") {
-  const Job job;
+  const SmokeTraining job;
   const Finished finished = job.smoke("4", {"training.member=null", "data.folds=2", two_stages});
   REQUIRE_MESSAGE(finished.status == 0, finished.err);
   const std::string& said = finished.out;
@@ -60,14 +55,14 @@ TEST_CASE("a trial takes its steps through all stages and members, is resumed, a
                             "fold 0  test", "fold 1  test", "3 x 6", "2 x 3",
                             "resumed in 4 of 4 stages", "the full run takes about", "forecast"})
     CHECK_MESSAGE(contains(said, words), words << "\n" << said);
-  CHECK(count(finished.err, "stopped halfway and saved") == 4);
+  CHECK(count_of(finished.err, "stopped halfway and saved") == 4);
   CHECK_FALSE(contains(said, "rough"));
   CHECK_FALSE(contains(finished.err, "to go on: "));
   CHECK_FALSE(fs::exists(job.path() / "runs"));
 }
 
 TEST_CASE("a trial of one step says that it is rough, and is judged by no goal") {
-  const Job job;
+  const SmokeTraining job;
   const Finished finished = job.smoke("1", {"goals={time: 1ms, ram: 1MiB}"});
   REQUIRE_MESSAGE(finished.status == 0, finished.err);
   CHECK(contains(finished.out, "rough"));
@@ -76,7 +71,7 @@ TEST_CASE("a trial of one step says that it is rough, and is judged by no goal")
 }
 
 TEST_CASE("a trial ends as the run would, and keeps what may say why") {
-  const Job job;
+  const SmokeTraining job;
   const Finished finished =
       job.smoke("4", {"training.learning_rate=1e30", "training.non_finite=abort"});
   CHECK(finished.status == 5);
@@ -88,7 +83,7 @@ TEST_CASE("a trial ends as the run would, and keeps what may say why") {
 }
 
 TEST_CASE("the section smoke holds with --smoke alone, over the keys of stages too") {
-  const Job job;
+  const SmokeTraining job;
   const Words settings{two_stages, "smoke.training.batch=8"};
   const Finished tried = job.smoke("3", settings);
   REQUIRE_MESSAGE(tried.status == 0, tried.err);
@@ -105,19 +100,19 @@ TEST_CASE("the section smoke holds with --smoke alone, over the keys of stages t
 }
 
 TEST_CASE("a key of the section smoke that is not known ends every run with exit 2") {
-  const Job job;
-  const Finished finished = job.run(Job::train({"smoke.training.batchs=8"}));
+  const SmokeTraining job;
+  const Finished finished = job.run(SmokeTraining::train({"smoke.training.batchs=8"}));
   CHECK(finished.status == 2);
   CHECK(contains(finished.err, "did you mean \"training.batch\"?"));
   CHECK(contains(finished.err, "section \"smoke\""));
-  CHECK(job.run(Job::train({"smoke.kind=leak"})).status == 2);
-  CHECK(job.run(Job::train({"smoke=8"})).status == 2);
+  CHECK(job.run(SmokeTraining::train({"smoke.kind=leak"})).status == 2);
+  CHECK(job.run(SmokeTraining::train({"smoke=8"})).status == 2);
   CHECK(job.runs().empty());
 }
 
 TEST_CASE("a trial is neither a dry run nor a resumed one") {
-  const Job job;
-  Words words = Job::train({});
+  const SmokeTraining job;
+  Words words = SmokeTraining::train({});
   words.insert(words.end(), {"--smoke", "3", "--dry-run"});
   CHECK(job.run(words).status == 2);
   CHECK(job.run({"train", "--resume", "runs", "--smoke", "3"}).status == 2);

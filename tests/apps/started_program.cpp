@@ -106,12 +106,23 @@ Finished run_program(const fs::path& program, const std::vector<std::string>& ar
   return {.status = status, .out = started.out(), .err = started.err()};
 }
 
-Finished run_headrace(const fs::path& folder, const std::vector<std::string>& words) {
-  return run_program(HEADRACE_PROGRAM, words, {.folder = folder});
+const std::string& headrace_program() {
+  static const std::string program = HEADRACE_PROGRAM;
+  return program;
 }
+#ifdef HEADRACE_LEAKING_PROGRAM
+const std::string& leaking_program() {
+  static const std::string program = HEADRACE_LEAKING_PROGRAM;
+  return program;
+}
+const std::string& voting_program() {
+  static const std::string program = HEADRACE_VOTING_PROGRAM;
+  return program;
+}
+#endif
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
+Finished run_headrace(const fs::path& folder, const std::vector<std::string>& words) {
+  return run_program(headrace_program(), words, {.folder = folder});
 }
 
 }  // namespace headrace::test

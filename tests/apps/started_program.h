@@ -1,5 +1,7 @@
 #pragma once
 
+#include <headrace/tests/apps/text_checks.h>
+
 #include <cstddef>
 #include <filesystem>
 #include <functional>
@@ -53,9 +55,12 @@ struct Finished {
 Finished run_program(const std::filesystem::path& program,
                      const std::vector<std::string>& arguments, const StartOptions& options);
 
+/// The program `headrace` of this build, and two that train a job of the tests; absolute paths.
+const std::string& headrace_program();
+const std::string& leaking_program();
+const std::string& voting_program();
+
 /// The program `headrace`, in that folder.
 Finished run_headrace(const std::filesystem::path& folder, const std::vector<std::string>& words);
-
-bool contains(const std::string& text, const std::string& part);
 
 }  // namespace headrace::test

@@ -14,7 +14,7 @@ using headrace::app::StopSignals;
 namespace {
 
 bool stops_soon(const StopSignals& signals) {
-  for (int i = 0; i < 5000 && !signals.token().stop_requested(); ++i)
+  for (int i = 0; i < 100'000 && !signals.token().stop_requested(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return signals.token().stop_requested();
 }

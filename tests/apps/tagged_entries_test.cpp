@@ -69,34 +69,36 @@ std::vector<Tag<Step>> steps() {
           {.name = "mirror", .make = make("mirror"), .chosen = chosen("mirror")}};
 }
 
-struct Job {
+struct TaggedKeys {
   Schedule schedule;
   std::vector<Step> steps{Step{}};
 };
 
-Fields fields_of(Job& job) {
+Fields fields_of(TaggedKeys& job) {
   Fields fields;
   fields.tagged("schedule", job.schedule, schedules());
   fields.tagged_list("steps", job.steps, steps());
   return fields;
 }
 
-constexpr headrace::test::JobFrom<Job> job_from;
-constexpr headrace::test::ErrorOf<Job> error_of;
+constexpr headrace::test::JobFrom<TaggedKeys> tagged_from;
+constexpr headrace::test::ErrorOf<TaggedKeys> tagged_error;
 
 }  // namespace
 
 TEST_CASE("a tagged entry is a name, a name with its main value, or a name with parameters") {
-  CHECK(std::holds_alternative<Constant>(job_from("schedule: constant\n").schedule));
-  CHECK(std::get<Plateau>(job_from("schedule: plateau\n").schedule).factor == 0.5);
-  CHECK(std::get<Plateau>(job_from("schedule: {plateau: 0.1}\n").schedule).factor == 0.1);
-  CHECK(std::get<Plateau>(job_from("schedule: {plateau: {patience: 2}}\n").schedule).patience == 2);
-  CHECK(std::get<Plateau>(job_from("schedule: {plateau: }\n").schedule).patience == 5);
+  CHECK(std::holds_alternative<Constant>(tagged_from("schedule: constant\n").schedule));
+  CHECK(std::get<Plateau>(tagged_from("schedule: plateau\n").schedule).factor == 0.5);
+  CHECK(std::get<Plateau>(tagged_from("schedule: {plateau: 0.1}\n").schedule).factor == 0.1);
+  CHECK(std::get<Plateau>(tagged_from("schedule: {plateau: {patience: 2}}\n").schedule).patience ==
+        2);
+  CHECK(std::get<Plateau>(tagged_from("schedule: {plateau: }\n").schedule).patience == 5);
 }
 
 TEST_CASE("a list of tagged entries keeps their order and their places") {
   const std::vector<Step> read =
-      job_from("steps:\n  - zoom: {scale: [0.5, 3]}\n  - mirror\n  - turn: 30\n  - turn\n").steps;
+      tagged_from("steps:\n  - zoom: {scale: [0.5, 3]}\n  - mirror\n  - turn: 30\n  - turn\n")
+          .steps;
   REQUIRE(read.size() == 4);
   CHECK(read[0].kind == "zoom");
   CHECK(read[0].scale == std::array{0.5, 3.0});
@@ -104,8 +106,8 @@ TEST_CASE("a list of tagged entries keeps their order and their places") {
   CHECK(read[1].place.text() == "job.yaml:3:5");
   CHECK(read[2].degrees == 30.0);
   CHECK(read[3].degrees == 10.0);
-  CHECK(job_from("steps: []\n").steps.empty());
-  CHECK(job_from("").steps.size() == 1);
+  CHECK(tagged_from("steps: []\n").steps.empty());
+  CHECK(tagged_from("").steps.size() == 1);
 }
 
 TEST_CASE("an entry that is not understood is refused with its place and the way out") {
@@ -134,42 +136,42 @@ TEST_CASE("an entry that is not understood is refused with its place and the way
        "17: key \"steps.0.turn.radius\" is not used unless smooth is true; remove it"},
   };
   for (const auto& [text, sentence] : refused)
-    CHECK(error_of(text) == "[config] job.yaml:1:" + sentence);
+    CHECK(tagged_error(text) == "[config] job.yaml:1:" + sentence);
 }
 
 TEST_CASE("a setting for an entry of another kind is told how the whole entry is set") {
-  CHECK(error_of("schedule: {plateau: {patience: 2}}\n", {"schedule.cosine.power=0.5"}) ==
+  CHECK(tagged_error("schedule: {plateau: {patience: 2}}\n", {"schedule.cosine.power=0.5"}) ==
         "[config] --set schedule.cosine.power=0.5: key \"schedule\" is plateau (job.yaml:1:12), "
         "which "
         "has no cosine; to have cosine instead: --set 'schedule={cosine: {power: 0.5}}'");
   CHECK(
-      error_of("steps: [{zoom: {scale: [1, 2]}}]\n", {"steps.0.turn=5"}) ==
+      tagged_error("steps: [{zoom: {scale: [1, 2]}}]\n", {"steps.0.turn=5"}) ==
       "[config] --set steps.0.turn=5: key \"steps.0\" is zoom (job.yaml:1:10), which has no turn; "
       "to have turn instead: --set 'steps.0={turn: 5}'");
-  CHECK(error_of("schedule: {plateau: {patience: 2}}\n", {"schedule={plateau: 0.5}"}) ==
+  CHECK(tagged_error("schedule: {plateau: {patience: 2}}\n", {"schedule={plateau: 0.5}"}) ==
         "no error");
 }
 
 TEST_CASE("what is no entry and no list of entries is refused") {
   const std::string at = "[config] job.yaml:1:";
-  CHECK(error_of("steps: {turn: 3}\n") ==
+  CHECK(tagged_error("steps: {turn: 3}\n") ==
         at + "8: key \"steps\" must be a list of entries, [] for none: \"- name: value\" each, got "
              "a map");
-  CHECK(error_of("steps: [{turn: 3, mirror: }]\n")
+  CHECK(tagged_error("steps: [{turn: 3, mirror: }]\n")
             .starts_with(at + "27: key \"steps.0\" must be one entry, got \"turn\" and \"mirror\" "
                               "in it"));
-  CHECK(error_of("steps: [[turn]]\n")
+  CHECK(tagged_error("steps: [[turn]]\n")
             .starts_with(at + "9: key \"steps.0\" must be an entry: name, name: value or name: "
                               "{parameters}, got a list"));
-  CHECK(error_of("schedule: \n").find("must be an entry") != std::string::npos);
+  CHECK(tagged_error("schedule: \n").find("must be an entry") != std::string::npos);
 }
 
 TEST_CASE("an override sets an entry and a parameter of it") {
   const std::string text = "steps: [{turn: 30}, mirror]\n";
-  CHECK(job_from(text, {"steps.0.turn=40"}).steps[0].degrees == 40.0);
-  CHECK(job_from(text, {"steps.0.turn.degrees=50"}).steps[0].degrees == 50.0);
-  CHECK(job_from(text, {"steps=[mirror]"}).steps.size() == 1);
-  CHECK(error_of(text, {"steps.0.turn=far"}) ==
+  CHECK(tagged_from(text, {"steps.0.turn=40"}).steps[0].degrees == 40.0);
+  CHECK(tagged_from(text, {"steps.0.turn.degrees=50"}).steps[0].degrees == 50.0);
+  CHECK(tagged_from(text, {"steps=[mirror]"}).steps.size() == 1);
+  CHECK(tagged_error(text, {"steps.0.turn=far"}) ==
         "[config] --set steps.0.turn=far: key \"steps.0.turn.degrees\" must be a number, got "
         "\"far\"");
 }
@@ -181,16 +183,16 @@ TEST_CASE("entries are written with every parameter in use and read back the sam
       "  - {zoom: {scale: [0.5, 3.0]}}\n"
       "  - mirror\n"
       "  - {turn: {degrees: 30.0, smooth: true, radius: null}}\n";
-  Job job = job_from(
+  TaggedKeys job = tagged_from(
       "schedule: {plateau: {patience: 2}}\n"
       "steps: [{zoom: {scale: [0.5, 3]}}, mirror, {turn: {degrees: 30, smooth: true}}]\n");
   CHECK(fields_of(job).to_yaml() == text);
-  Job again = job_from(text);
+  TaggedKeys again = tagged_from(text);
   CHECK(fields_of(again).to_yaml(true) == text);
 }
 
 TEST_CASE("a key that has moved is refused with where it is now, sections by their keys") {
-  Job job;
+  TaggedKeys job;
   Fields fields = fields_of(job);
   fields.moved({{.old = "old.turn",
                  .now = "steps",
@@ -324,7 +326,7 @@ TEST_CASE("keys of every entry may stand beside its name") {
 }
 
 TEST_CASE("keys() names the kinds of an entry with their parameters") {
-  Job job;
+  TaggedKeys job;
   const std::vector<KeyDoc> keys = fields_of(job).keys();
   const KeyDoc& schedule = keys.front();
   CHECK(schedule.range == "plateau, constant");

@@ -32,8 +32,8 @@ std::vector<std::int64_t> first_rows(std::int64_t count) {
   return rows;
 }
 
-Table table_of(const std::vector<float>& values, const Shape& shape) {
-  return Table({{app::array_field, Tensor::of(std::span<const float>(values), shape)}});
+headrace::Table table_of(const std::vector<float>& values, const Shape& shape) {
+  return headrace::Table({{app::array_field, Tensor::of(std::span<const float>(values), shape)}});
 }
 
 app::DataSet found(const std::filesystem::path& data) {
@@ -166,7 +166,7 @@ TEST_CASE("batches of arrays hold windows of frames in training and the middle i
   for (int record = 0; record < 8; ++record)
     for (int frame = 0; frame < 9; ++frame)
       values.push_back(static_cast<float>(frame));
-  const auto records = std::make_shared<const Table>(table_of(values, Shape{8, 1, 9}));
+  const auto records = std::make_shared<const headrace::Table>(table_of(values, Shape{8, 1, 9}));
   app::TaskFeed feed{.seed = 4, .arrays = true, .middle = -1.0};
   feed.task.array.frames = 5;
   const auto first_of = [](Pipeline pipeline) {

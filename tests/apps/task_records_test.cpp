@@ -27,7 +27,7 @@ void touch(const fs::path& file) {
   std::ofstream(file) << "x";
 }
 
-std::string refusal(const std::function<void()>& call) {
+std::string records_refusal(const std::function<void()>& call) {
   try {
     call();
   } catch (const ConfigError& error) {
@@ -38,7 +38,7 @@ std::string refusal(const std::function<void()>& call) {
   return "";
 }
 
-app::TaskData pictures(const fs::path& folder) {
+app::TaskData picture_data(const fs::path& folder) {
   app::TaskData data;
   data.train.folder = folder;
   data.listings.clear();
@@ -104,7 +104,7 @@ TEST_CASE("SINet's folders are found, and several data sets to test on are not t
   CHECK(found.test->folder == root / "TestDataset/CAMO/Imgs");
   touch(root / "TestDataset/CHAMELEON/Imgs/animal-1.jpg");
   touch(root / "TestDataset/CHAMELEON/GT/animal-1.png");
-  CHECK(refusal([&] { app::find_masks(root.path()); }).find("(CAMO, CHAMELEON)") !=
+  CHECK(records_refusal([&] { app::find_masks(root.path()); }).find("(CAMO, CHAMELEON)") !=
         std::string::npos);
   CHECK(app::find_masks(root / "TrainDataset").train.folder == root / "TrainDataset/Imgs");
   CHECK(app::find_masks(root / "TestDataset/CHAMELEON").train.masks ==
@@ -133,7 +133,7 @@ TEST_CASE("CAMO's one folder of masks serves its two folders of pictures") {
   const app::TaskRecords records = app::open_records(data, true, 1);
   CHECK(records.members.at(0).test.size() == 1);
   data.train.spare_masks = false;
-  CHECK(refusal([&] { app::open_records(data, true, 1); }).find("this mask has no image") !=
+  CHECK(records_refusal([&] { app::open_records(data, true, 1); }).find("this mask has no image") !=
         std::string::npos);
 }
 
@@ -150,7 +150,7 @@ TEST_CASE("pictures without a mask are passed over where that is asked for") {
   data.test = *found.test;
   data.split.validation = 0.0;
   data.listings = root / "listings";
-  const auto refused = [&] { return refusal([&] { app::open_records(data, true, 1); }); };
+  const auto refused = [&] { return records_refusal([&] { app::open_records(data, true, 1); }); };
   CHECK(refused().find("has no mask in") != std::string::npos);
   data.train.spare_pictures = true;
   CHECK(refused().find("Test/GT_Object; add it") != std::string::npos);
@@ -164,16 +164,19 @@ TEST_CASE("pictures without a mask are passed over where that is asked for") {
   app::TaskData keys;
   keys.train = found.train;
   keys.test = {.source = app::RecordsIn::pairs, .spare_pictures = true};
-  CHECK(refusal([&] { check(keys); }).find("data.test must name its records") != std::string::npos);
+  CHECK(records_refusal([&] { check(keys); }).find("data.test must name its records") !=
+        std::string::npos);
 }
 
 TEST_CASE("data of no known layout are refused with what they must look like") {
   const test::TemporaryFolder root;
   touch(root / "flat/1.png");
-  CHECK(refusal([&] { app::find_classes(root / "flat"); }).find("a folder for each class") !=
+  CHECK(records_refusal([&] {
+          app::find_classes(root / "flat");
+        }).find("a folder for each class") != std::string::npos);
+  CHECK(records_refusal([&] { app::find_masks(root / "flat"); }).find("--masks") !=
         std::string::npos);
-  CHECK(refusal([&] { app::find_masks(root / "flat"); }).find("--masks") != std::string::npos);
-  CHECK(refusal([&] { app::find_classes(root / "gone"); }).find("nothing of that name") !=
+  CHECK(records_refusal([&] { app::find_classes(root / "gone"); }).find("nothing of that name") !=
         std::string::npos);
 }
 
@@ -181,7 +184,7 @@ TEST_CASE("records of their own take the place of a share") {
   const test::TemporaryFolder root;
   test::write_png_pictures(root / "train", 40);
   test::write_png_pictures(root / "test", 6);
-  app::TaskData data = pictures(root / "train");
+  app::TaskData data = picture_data(root / "train");
   data.test.folder = root / "test";
   check(data);
   const app::TaskRecords records = app::open_records(data, false, 1);
@@ -190,7 +193,8 @@ TEST_CASE("records of their own take the place of a share") {
   CHECK(records.members[0].validation.size() == 6);
   CHECK(records.members[0].train.size() == 34);
   data.split.test = 0.2;
-  CHECK(refusal([&] { check(data); }).find("data.split.test must be 0") != std::string::npos);
+  CHECK(records_refusal([&] { check(data); }).find("data.split.test must be 0") !=
+        std::string::npos);
 }
 
 TEST_CASE("a column says what records are for, and other ways are then refused") {
@@ -206,18 +210,21 @@ TEST_CASE("a column says what records are for, and other ways are then refused")
   CHECK(records.members[0].validation == std::vector<std::int64_t>{2});
   CHECK(records.members[0].test == std::vector<std::int64_t>{3});
   data.split.folds = 3;
-  CHECK(refusal([&] { app::open_records(data, false, 1); }).find("column") != std::string::npos);
+  CHECK(records_refusal([&] { app::open_records(data, false, 1); }).find("column") !=
+        std::string::npos);
 }
 
 TEST_CASE("parts with other classes, and classes without a record, are refused by name") {
   const test::TemporaryFolder root;
   test::write_png_pictures(root / "train", 8);
   touch(root / "test/zebra/1.png");
-  app::TaskData data = pictures(root / "train");
+  app::TaskData data = picture_data(root / "train");
   data.test.folder = root / "test";
-  CHECK(refusal([&] { app::open_records(data, false, 1); }).find("zebra") != std::string::npos);
-  CHECK(refusal([&] { app::open_records(pictures(root / "train"), true, 1); }).find("mask") !=
+  CHECK(records_refusal([&] { app::open_records(data, false, 1); }).find("zebra") !=
         std::string::npos);
+  CHECK(records_refusal([&] {
+          app::open_records(picture_data(root / "train"), true, 1);
+        }).find("mask") != std::string::npos);
 }
 
 TEST_CASE("statistics of a run are read back from its notes") {
@@ -226,7 +233,7 @@ TEST_CASE("statistics of a run are read back from its notes") {
   CHECK(again.mean == known.mean);
   CHECK(again.std == known.std);
   CHECK(known.mean == std::vector<float>{0.485F, 0.456F, 0.406F});
-  CHECK_FALSE(refusal([] { app::parse_statistics("mean 1"); }).empty());
+  CHECK_FALSE(records_refusal([] { app::parse_statistics("mean 1"); }).empty());
 }
 
 TEST_CASE("statistics of pictures are those of their pixels") {

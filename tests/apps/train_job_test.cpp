@@ -27,9 +27,9 @@ using app::TrainOptions;
 namespace {
 
 // A configuration as a file, and as the one of a run folder.
-class Written {
+class WrittenJob {
  public:
-  explicit Written(const std::string& training) {
+  explicit WrittenJob(const std::string& training) {
     for (const char* name : {"job.yaml", "config.yaml"})
       std::ofstream(folder_.path() / name)
           << "kind: glaucoma\ndata: {file: x.h5, folds: 3}\n" + training;
@@ -115,7 +115,7 @@ bool keeps(const TrainingJob& job, const std::string& line) {
 }  // namespace
 
 TEST_CASE("the member of a call is trained alone, and the run keeps that it is of all") {
-  const Written written("");
+  const WrittenJob written("");
   for (TrainOptions options : {written.begun(), written.resumed()}) {
     options.member = 1;
     const TrainingJob job = app::read_train_job(options, app::jobs());
@@ -128,7 +128,7 @@ TEST_CASE("the member of a call is trained alone, and the run keeps that it is o
 }
 
 TEST_CASE("a member that the configuration names is kept, whatever the call is for") {
-  const Written written("training: {member: 2}\n");
+  const WrittenJob written("training: {member: 2}\n");
   TrainOptions options = written.resumed();
   CHECK(app::read_train_job(options, app::jobs()).config->training.member == 2);
   options.member = 0;
@@ -140,7 +140,7 @@ TEST_CASE("a member that the configuration names is kept, whatever the call is f
 }
 
 TEST_CASE("a run goes on with what it began with, the member and the logs aside") {
-  const Written written("");
+  const WrittenJob written("");
   TrainOptions options = written.resumed();
   options.settings = {"training.learning_rate=0.5"};
   CHECK_THROWS_WITH_AS(app::read_train_job(options, app::jobs()),

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t ms = 1'000'000;
 
-app::StepFacts step(std::int64_t number, double wall_s = 0.010) {
+app::StepFacts timed_step(std::int64_t number, double wall_s = 0.010) {
   return {.step = number,
           .times = {.wall_s = wall_s,
                     .data_wait_s = 0.1 * wall_s,
@@ -52,7 +52,7 @@ void check_nesting(const monitor::TraceTrack& track) {
 TEST_CASE("steps that are told of as they end lie there, with their parts one behind the other") {
   TrainerTrack told;
   for (std::int64_t i = 1; i <= 3; ++i)
-    told.add_step(step(i), (100 + 10 * i) * ms);
+    told.add_step(timed_step(i), (100 + 10 * i) * ms);
   const monitor::TraceTrack track = told.track();
   CHECK(track.name == "trainer");
   check_nesting(track);
@@ -73,10 +73,10 @@ TEST_CASE("steps that are told of as they end lie there, with their parts one be
 
 TEST_CASE("steps that are told of late lie where the earliest telling lets them") {
   TrainerTrack told;
-  told.add_step(step(1), 125 * ms);
-  told.add_step(step(2), 135 * ms);
-  told.add_step(step(3), 135 * ms);
-  told.add_step(step(4), 140 * ms);  // the last is told of as it ends
+  told.add_step(timed_step(1), 125 * ms);
+  told.add_step(timed_step(2), 135 * ms);
+  told.add_step(timed_step(3), 135 * ms);
+  told.add_step(timed_step(4), 140 * ms);  // the last is told of as it ends
   const auto steps = steps_of(told.track());
   REQUIRE(steps.size() == 4);
   CHECK(steps[0].start_ns == 100 * ms);
@@ -85,11 +85,11 @@ TEST_CASE("steps that are told of late lie where the earliest telling lets them"
 
 TEST_CASE("evaluation and what follows it lie between the steps of two epochs") {
   TrainerTrack told;
-  told.add_step(step(1), 110 * ms);
+  told.add_step(timed_step(1), 110 * ms);
   told.end_steps(111 * ms);
   told.add_phase("evaluation", 0, 150 * ms);
-  told.add_step(step(2), 170 * ms);
-  told.add_step(step(3), 180 * ms);
+  told.add_step(timed_step(2), 170 * ms);
+  told.add_step(timed_step(3), 180 * ms);
   const monitor::TraceTrack track = told.track();
   check_nesting(track);
   std::vector<std::string> names;
@@ -108,11 +108,11 @@ TEST_CASE("evaluation and what follows it lie between the steps of two epochs") 
 
 TEST_CASE("parts that come to more than their step, and clocks that disagree, still nest") {
   TrainerTrack told;
-  app::StepFacts odd = step(1);
+  app::StepFacts odd = timed_step(1);
   odd.times.compute_s = 1.0;
   told.add_step(odd, 110 * ms);
   told.add_phase("evaluation", 0, 120 * ms);
-  told.add_step(step(2, 0.050), 130 * ms);  // would begin within the first
+  told.add_step(timed_step(2, 0.050), 130 * ms);  // would begin within the first
   told.add_step({.step = 3}, 130 * ms);
   check_nesting(told.track());
 }

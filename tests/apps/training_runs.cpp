@@ -90,7 +90,8 @@ fs::path TrainingFolder::only_run(const std::string& parent) const {
 }
 
 TrainingFolder::Stopped TrainingFolder::stop_in_first_epoch(const std::string& parent) const {
-  StartedProgram program(HEADRACE_PROGRAM, train({"runs=" + parent, "delay.transfer=150ms"}),
+  StartedProgram program(headrace::test::headrace_program(),
+                         train({"runs=" + parent, "delay.transfer=2s", "memory.measure=false"}),
                          {.folder = path()});
   REQUIRE(program.wait_until([&] { return has_first_checkpoint(path() / parent); }));
   program.signal(SIGINT);

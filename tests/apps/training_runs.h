@@ -51,7 +51,8 @@ class TrainingFolder {
     std::filesystem::path run;
     std::string err;  ///< What it said.
   };
-  /// Trains slowly below `parent`, sends SIGINT inside the first epoch and CHECKs what is left.
+  /// Trains below `parent`, so slowly that a busy machine is still inside the first epoch, sends
+  /// SIGINT there and CHECKs what is left. To go on quickly: `delay.transfer=0ms`.
   Stopped stop_in_first_epoch(const std::string& parent) const;
 
  private:

@@ -81,7 +81,8 @@ struct Cross final : Source {
 };
 
 /// `list` is the pipeline that is shown.
-app::DataPart part_of(std::shared_ptr<const Source> source, const std::string& list = "[]") {
+app::DataPart part_of_volumes(std::shared_ptr<const Source> source,
+                              const std::string& list = "[]") {
   app::DataPart part{.name = "training", .records = source, .fields = source->fields()};
   part.classes = {"background", "one", "two"};
   part.fed = [source, list](std::vector<std::int64_t> records) {
@@ -154,8 +155,8 @@ constexpr Voxel spot{12, 8, 17};
 
 TEST_CASE(
     "the three planes through the label are drawn, before the pipeline and as often after it") {
-  const app::DataPart part = part_of(std::make_shared<const Cross>(spot),
-                                     "[{volume_brightness: {p: 1, factor: [1.5, 1.5]}}]");
+  const app::DataPart part = part_of_volumes(std::make_shared<const Cross>(spot),
+                                             "[{volume_brightness: {p: 1, factor: [1.5, 1.5]}}]");
   const Sheet sheet = sheet_of(part, {2, 0, 1}, {.draws = 2, .channel = 1});
   CHECK(sheet.width == 40 + 3 * (3 * 180 + 26) - 18);
   for (int row = 0; row < 3; ++row) {
@@ -174,7 +175,7 @@ TEST_CASE(
 }
 
 TEST_CASE("classes have contours in their colours, and what is no class is grey") {
-  const app::DataPart part = part_of(std::make_shared<const Cross>(spot));
+  const app::DataPart part = part_of_volumes(std::make_shared<const Cross>(spot));
   const Sheet sheet = sheet_of(part, {0}, {.draws = 1, .channel = 1});
   for (const int column : {0, 1}) {
     CHECK(is_contour(sheet.at({0, column}, 0, {7, 16}), 64));
@@ -205,15 +206,15 @@ TEST_CASE("without a label, or with an empty one, the planes go through the midd
     CHECK(is_grey(sheet.at({0, 1}, 2, {3, 3}), 255));
   };
   const auto middle = std::make_shared<const Cross>(Voxel{10, 15, 12}, false);
-  check_middle(part_of(middle));
-  app::DataPart part = part_of(middle);
+  check_middle(part_of_volumes(middle));
+  app::DataPart part = part_of_volumes(middle);
   part.fields = {part.fields[0]};
   check_middle(part);
 }
 
 TEST_CASE("one channel is shown, and integers as well as float32") {
   for (const DType dtype : {DType::float32, DType::int16}) {
-    const app::DataPart part = part_of(std::make_shared<const Cross>(spot, true, dtype));
+    const app::DataPart part = part_of_volumes(std::make_shared<const Cross>(spot, true, dtype));
     CHECK(app::why_no_sheet(part).empty());
     const Sheet second = sheet_of(part, {0}, {.draws = 1, .channel = 1});
     CHECK(is_grey(second.at({0, 0}, 0, {20, 4}), 64));
@@ -263,7 +264,7 @@ TEST_CASE("large planes are shrunk, and a large sheet's as far as it takes") {
   CHECK(plane.width == 100);
   CHECK(plane.height == 50);
   CHECK(plane.rgb.at(7) == 255);
-  const app::DataPart part = part_of(std::make_shared<const Cross>(spot));
+  const app::DataPart part = part_of_volumes(std::make_shared<const Cross>(spot));
   const std::vector<std::int64_t> many(40, 1);
   const Sheet sheet(app::contact_sheet(part, many, {.draws = 4, .cell = 400}), 400);
   CHECK(sheet.width * sheet.height < 12'000'000);
@@ -271,7 +272,7 @@ TEST_CASE("large planes are shrunk, and a large sheet's as far as it takes") {
 }
 
 TEST_CASE("a part without volumes, or that is not fed, says why there is no sheet") {
-  app::DataPart part = part_of(std::make_shared<const Cross>(spot));
+  app::DataPart part = part_of_volumes(std::make_shared<const Cross>(spot));
   part.fed = nullptr;
   CHECK(contains(app::why_no_sheet(part), "what its pipeline makes of its volumes"));
   part.fields = {part.fields[1]};
@@ -280,7 +281,7 @@ TEST_CASE("a part without volumes, or that is not fed, says why there is no shee
 }
 
 TEST_CASE("a survey looks at volumes and their labels a record at a time") {
-  const app::DataPart part = part_of(std::make_shared<const Cross>(spot));
+  const app::DataPart part = part_of_volumes(std::make_shared<const Cross>(spot));
   for (const int threads : {1, 2, 8}) {
     const app::DataSurvey found = app::survey(part, {.threads = threads});
     CHECK(found.records == 3);

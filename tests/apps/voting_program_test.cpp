@@ -24,15 +24,15 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t records = 90;  // of three classes, and 60 of each pair
 
-class Job : public headrace::test::TrainingFolder {
+class VotingTraining : public headrace::test::TrainingFolder {
  public:
-  Job()
+  VotingTraining()
       : TrainingFolder(
             "kind: corners\nseed: 3\ndevice: cpu\ntraining:\n  epochs: 3\n  batch: 16\n"
             "  learning_rate: 0.05\n  evaluation_batch: 7\nthreads:\n  loader: 1\n  torch: 1\n") {}
 
   Finished run(const std::vector<std::string>& words) const {
-    return run_program(HEADRACE_VOTING_PROGRAM, words, {.folder = path()});
+    return run_program(headrace::test::voting_program(), words, {.folder = path()});
   }
   Finished trained(const std::vector<std::string>& settings = {}) const {
     std::vector<std::string> words{"train", "job.yaml", "--set", "memory.measure=false"};
@@ -61,7 +61,7 @@ std::int64_t total(const json& confusion) {
 }  // namespace
 
 TEST_CASE("pairs of classes vote about all records, by each way to decide") {
-  const Job job;
+  const VotingTraining job;
   const std::string said = job.trained().out;
   CHECK(contains(said, "\nall together, test  accuracy"));
   CHECK(contains(said, "\nsoft "));
@@ -106,7 +106,7 @@ TEST_CASE("pairs of classes vote about all records, by each way to decide") {
 }
 
 TEST_CASE("predictions say why, with what the validation of each member has fitted") {
-  const Job job;
+  const VotingTraining job;
   job.trained();
   std::istringstream rows(job.predicted("out.csv"));
   std::string line;
@@ -129,7 +129,7 @@ TEST_CASE("predictions say why, with what the validation of each member has fitt
 }
 
 TEST_CASE("one pair has no vote while others are missing") {
-  const Job job;
+  const VotingTraining job;
   CHECK_FALSE(contains(job.trained({"training.member=1"}).out, "all together"));
   const json result = json::parse(content_of(job.only_run() / "result.json"));
   CHECK(result.at("members").size() == 1);

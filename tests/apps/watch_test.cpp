@@ -2,6 +2,7 @@
 #include <headrace/apps/watch/remarks.h>
 #include <headrace/apps/watch/watch_plot.h>
 #include <headrace/apps/watch/watch_text.h>
+#include <headrace/engine/base/literals.h>
 #include <headrace/monitor/system_sampler.h>
 
 #include <cmath>
@@ -11,11 +12,10 @@
 #include <doctest/doctest.h>
 
 using namespace headrace::app;
+using namespace headrace::literals;
 using headrace::monitor::SystemSample;
 
 namespace {
-
-constexpr std::uint64_t gib = 1ULL << 30;
 
 SystemSample sample_at(double at_s, double machine) {
   SystemSample sample{.at_s = at_s, .interval_s = 1.0, .cores = 4, .machine_share = machine};
@@ -25,16 +25,16 @@ SystemSample sample_at(double at_s, double machine) {
                  .threads = 9,
                  .cpu_s = 2.0 * at_s,
                  .cores = 2.0,
-                 .resident = 3 * gib};
-  sample.host = {.total = 64 * gib, .available = 32 * gib};
+                 .resident = 3_GiB};
+  sample.host = {.total = 64_GiB, .available = 32_GiB};
   sample.busiest = {{.pid = 7, .name = "python", .cores = 1.5, .ours = true},
                     {.pid = 9, .name = "hog", .cores = 1.0}};
   return sample;
 }
 
-const WatchTarget python{.pid = 7, .words = "python 7"};
+const WatchTarget watched{.pid = 7, .words = "python 7"};
 
-bool has(const std::vector<std::string>& sentences, const std::string& part) {
+bool has_sentence(const std::vector<std::string>& sentences, const std::string& part) {
   for (const std::string& sentence : sentences)
     if (sentence.find(part) != std::string::npos) return true;
   return false;
@@ -45,15 +45,15 @@ Seen healthy() {
   Seen seen{.machine = {.samples = 30, .cores = 8, .machine_share = 0.4, .process_share = 0.3},
             .watches_process = true};
   seen.machine.io_pressure = 0.01;
-  seen.machine.memory_room = 30 * gib;
+  seen.machine.memory_room = 30_GiB;
   seen.machine.others = {{.pid = 9, .name = "hog", .cores = 0.2}};
   seen.statistics.memory = {
       .samples = 30, .mean = 0.5, .p50 = 0.5, .p90 = 0.5, .p99 = 0.5, .most = 0.5};
-  seen.statistics.memory_total = 64 * gib;
+  seen.statistics.memory_total = 64_GiB;
   seen.gpu = headrace::monitor::GpuFacts{.name = "Card",
                                          .busy_share = 0.92,
-                                         .memory_total = 24 * gib,
-                                         .memory_peak = 12 * gib,
+                                         .memory_total = 24_GiB,
+                                         .memory_peak = 12_GiB,
                                          .temperature_c = 60,
                                          .our_context = true};
   return seen;
@@ -76,11 +76,11 @@ TEST_CASE("a GPU that waits is told apart by whether the CPUs are full") {
   seen.gpu->busy_share = 0.30;
   CHECK(remarks(seen).empty());
   seen.gpu->busy_share = 0.17;
-  CHECK(has(remarks(seen), "the GPU is 17 % busy and the CPUs are 40 %: something waits"));
+  CHECK(has_sentence(remarks(seen), "the GPU is 17 % busy and the CPUs are 40 %: something waits"));
   seen.machine.machine_share = 0.95;
-  CHECK(has(remarks(seen), "more threads or workers will not help"));
+  CHECK(has_sentence(remarks(seen), "more threads or workers will not help"));
   seen.machine.machine_share = 0.7;
-  CHECK(has(remarks(seen), "headrace doctor tells them apart"));
+  CHECK(has_sentence(remarks(seen), "headrace doctor tells them apart"));
   seen.gpu->busy_share = -1.0;
   CHECK(remarks(seen).empty());
 }
@@ -90,8 +90,8 @@ TEST_CASE("others are named where they take CPU from a full machine") {
   seen.machine.others[0].cores = 3.0;
   CHECK(remarks(seen).empty());
   seen.machine.machine_share = 0.8;
-  CHECK(has(remarks(seen), "other processes take 3.0 of 8 cores"));
-  CHECK(has(remarks(seen), "hog 9"));
+  CHECK(has_sentence(remarks(seen), "other processes take 3.0 of 8 cores"));
+  CHECK(has_sentence(remarks(seen), "hog 9"));
   seen.machine.others[0].cores = 1.5;
   CHECK(remarks(seen).empty());
   seen.machine.others[0].cores = 3.0;
@@ -102,29 +102,30 @@ TEST_CASE("others are named where they take CPU from a full machine") {
 TEST_CASE("short memory, slow storage, a slowed and a shared GPU are said with their figures") {
   Seen seen = healthy();
   seen.statistics.memory->most = 0.93;
-  CHECK(has(remarks(seen), "memory reached 93 % of 64.0 GiB, 30.0 GiB were left"));
+  CHECK(has_sentence(remarks(seen), "memory reached 93 % of 64.0 GiB, 30.0 GiB were left"));
   seen = healthy();
   seen.machine.io_pressure = 0.25;
   seen.machine.read_from_disk_per_s = 1024.0 * 1024.0;
-  CHECK(has(remarks(seen), "tasks wait for storage 25 % of the time, 1.00 MiB/s come from it"));
+  CHECK(has_sentence(remarks(seen),
+                     "tasks wait for storage 25 % of the time, 1.00 MiB/s come from it"));
   seen.machine.io_pressure = -1.0;  // not known
   CHECK(remarks(seen).empty());
   seen = healthy();
-  seen.gpu->memory_peak = 23 * gib;
-  CHECK(has(remarks(seen), "GPU memory reached 96 % of 24.0 GiB (Card)"));
+  seen.gpu->memory_peak = 23_GiB;
+  CHECK(has_sentence(remarks(seen), "GPU memory reached 96 % of 24.0 GiB (Card)"));
   seen = healthy();
   seen.gpu->throttled = {"power limit"};
-  CHECK(has(remarks(seen), "clocks are held back (power limit), at 60 degrees C"));
+  CHECK(has_sentence(remarks(seen), "clocks are held back (power limit), at 60 degrees C"));
   seen = healthy();
   seen.gpu->others = {"python 8 (3.00 GiB)"};
-  CHECK(has(remarks(seen), "other processes are on the GPU: python 8 (3.00 GiB)"));
+  CHECK(has_sentence(remarks(seen), "other processes are on the GPU: python 8 (3.00 GiB)"));
 }
 
 TEST_CASE("the report has window, statistics, spikes with their processes, and the busiest") {
   Findings findings;
   for (int i = 1; i <= 20; ++i)
     findings.add(sample_at(i, i > 5 && i <= 10 ? 0.95 : 0.3));
-  const std::string text = watch_report(python, findings, 0.02);
+  const std::string text = watch_report(watched, findings, 0.02);
   CAPTURE(text);
   const std::vector<std::string> parts{
       "watched python 7 for 20.0 s, 20 samples; watching took 0.1 % of a core\n",
@@ -144,14 +145,14 @@ TEST_CASE("the report has window, statistics, spikes with their processes, and t
     CHECK(text_width(text.substr(from, end - from)) <= 100);
     from = end + 1;
   }
-  CHECK(watch_report(python, Findings{}, 0.0) == "watched python 7: no sample was taken\n");
+  CHECK(watch_report(watched, Findings{}, 0.0) == "watched python 7: no sample was taken\n");
 }
 
 TEST_CASE("sentences of the report are broken at blanks where they are wider than the terminal") {
   Findings findings;
   for (int i = 1; i <= 20; ++i)
     findings.add(sample_at(i, 0.99));
-  const std::string text = watch_report(python, findings, 0.02, 50);
+  const std::string text = watch_report(watched, findings, 0.02, 50);
   const std::size_t remark = text.find("\n- ");
   REQUIRE(remark != std::string::npos);
   CHECK(text.find("\n  ", remark) != std::string::npos);
@@ -167,15 +168,16 @@ TEST_CASE("what is shown while it is watched fits the terminal") {
   for (int i = 1; i <= 3; ++i)
     findings.add(sample_at(i, 0.9));
   for (const std::size_t columns : {20U, 40U, 79U, 99U, 199U}) {
-    const auto lines = watch_lines(python, findings, columns);
+    const auto lines = watch_lines(watched, findings, columns);
     CHECK(lines.size() == 4);
     for (const std::string& line : lines)
       CHECK(text_width(line) <= columns);
   }
-  CHECK(watch_lines(python, findings, 199)[1] ==
+  CHECK(watch_lines(watched, findings, 199)[1] ==
         "python 7: 2.00 of 4 cores, 3.00 GiB, 3 processes, 9 threads");
-  CHECK(watch_lines(python, findings, 199)[3] == "3.00 s watched, 1 CPU spike, the last one lasts");
-  CHECK(watch_line(python, findings) ==
+  CHECK(watch_lines(watched, findings, 199)[3] ==
+        "3.00 s watched, 1 CPU spike, the last one lasts");
+  CHECK(watch_line(watched, findings) ==
         "GPU: n/a | CPU: 90 % | RAM: 32.0/64.0 GiB | python 7: 2.00 of 4 cores, 3.00 GiB, 3 "
         "processes, 9 threads");
   const WatchTarget machine{.pid = headrace::monitor::SystemSamplerOptions::nobody,

@@ -20,22 +20,24 @@ namespace {
 
 #include "torchvision_values.inc"
 
-constexpr int height = 6;
-constexpr int width = 7;
+constexpr int picture_height = 6;
+constexpr int picture_width = 7;
 
 /// Record i is noise of its own, of class i % 5.
-class Pictures final : public Source {
+class LabelledPictures final : public Source {
  public:
-  explicit Pictures(std::int64_t count) : count_(count) {}
+  explicit LabelledPictures(std::int64_t count) : count_(count) {}
   std::string name() const override { return "pictures"; }
   std::int64_t size() const override { return count_; }
   Schema fields() const override {
-    return {FieldSpec::fixed("image", DType::uint8, Shape{height, width, 3}),
+    return {FieldSpec::fixed("image", DType::uint8, Shape{picture_height, picture_width, 3}),
             FieldSpec::fixed("label", DType::int64, Shape{})};
   }
   void read(std::int64_t index, Sample& sample) const override {
-    const Pixels pixels = test::noise(width, height, 3, static_cast<unsigned>(index));
-    auto out = sample.make("image", DType::uint8, Shape{height, width, 3}).values<std::uint8_t>();
+    const Pixels pixels =
+        test::noise(picture_width, picture_height, 3, static_cast<unsigned>(index));
+    auto out = sample.make("image", DType::uint8, Shape{picture_height, picture_width, 3})
+                   .values<std::uint8_t>();
     std::copy(pixels.begin(), pixels.end(), out.begin());
     sample.set_scalar("label", index % 5);
   }
@@ -61,7 +63,7 @@ struct Wish {
 };
 
 void collect(const MixBatch& op, const Wish& wish, MixedRows& rows) {
-  Loader loader = Pipeline::from(Pictures{wish.records})
+  Loader loader = Pipeline::from(LabelledPictures{wish.records})
                       .order(Shuffled{.seed = wish.order_seed})
                       .ranks(wish.ranks)
                       .batch({.size = 12, .tail = wish.tail})
@@ -117,16 +119,16 @@ TEST_CASE("a batch is mixed inside its groups, each row with the one before it")
     const std::int64_t first = position / 3 * 3;
     const Row& own = plain.at(position);
     const Row& partner = plain.at(position == first ? first + 2 : position - 1);
-    const MixBatch::Draw draw = op.draw(3, 1, first, height, width);
+    const MixBatch::Draw draw = op.draw(3, 1, first, picture_height, picture_width);
     cuts += draw.cut ? 1 : 0;
     for (std::size_t c = 0; c < 5; ++c) {
       const float wanted = draw.lambda * own.label[c] + (1 - draw.lambda) * partner.label[c];
       REQUIRE(std::abs(row.label[c] - wanted) < 1e-6F);
     }
-    for (int y = 0; y < height; ++y) {
-      for (int x = 0; x < width; ++x) {
+    for (int y = 0; y < picture_height; ++y) {
+      for (int x = 0; x < picture_width; ++x) {
         for (int c = 0; c < 3; ++c) {
-          const auto i = static_cast<std::size_t>((y * width + x) * 3 + c);
+          const auto i = static_cast<std::size_t>((y * picture_width + x) * 3 + c);
           const bool pasted = y >= draw.top && y < draw.bottom && x >= draw.left && x < draw.right;
           const float wanted =
               draw.cut ? float(pasted ? partner.pixels[i] : own.pixels[i])
@@ -186,7 +188,7 @@ TEST_CASE("a group that the end of an epoch cuts stays as it was") {
 
 TEST_CASE("without classes lambda and the partner's label stand beside the labels") {
   const MixBatch op{.cutmix_alpha = 0, .group = 2};
-  Loader loader = Pipeline::from(Pictures{8}).batch({.size = 4}).then(op).build();
+  Loader loader = Pipeline::from(LabelledPictures{8}).batch({.size = 4}).then(op).build();
   for (Batch& batch : loader.epoch(0)) {
     const auto labels = batch["label"].values<std::int64_t>();
     const auto partners = batch["label_partner"].values<std::int64_t>();

@@ -30,7 +30,7 @@ float from_float16(float16_t v) {
 }
 
 /// Pictures of known content: record i is picture(5, 4, 3, i).
-class Pictures final : public Source {
+class SmallPictures final : public Source {
  public:
   std::string name() const override { return "pictures"; }
   std::int64_t size() const override { return 10; }
@@ -124,8 +124,8 @@ TEST_CASE("normalise refuses what cannot be right before anything runs") {
 
 TEST_CASE("a batch is normalised to the bits that its samples would have") {
   const Normalize op = Normalize::imagenet();
-  auto on_samples = Pipeline::from(Pictures{}).then(op).batch({.size = 4}).build();
-  auto on_batches = Pipeline::from(Pictures{}).batch({.size = 4}).then(op).build();
+  auto on_samples = Pipeline::from(SmallPictures{}).then(op).batch({.size = 4}).build();
+  auto on_batches = Pipeline::from(SmallPictures{}).batch({.size = 4}).then(op).build();
   auto samples = on_samples.epoch(0);
   auto batches = on_batches.epoch(0);
   auto a = samples.begin();
@@ -251,13 +251,13 @@ TEST_CASE("a marked flip in the batch gives the bits of a flip before it") {
   Normalize marked = plain;
   marked.flips = "flip";
   auto early =
-      Pipeline::from(Pictures{}).then(HorizontalFlip{}).batch({.size = 5}).then(plain).build();
-  auto late = Pipeline::from(Pictures{})
+      Pipeline::from(SmallPictures{}).then(HorizontalFlip{}).batch({.size = 5}).then(plain).build();
+  auto late = Pipeline::from(SmallPictures{})
                   .then(HorizontalFlip{.mark = "flip"})
                   .batch({.size = 5})
                   .then(marked)
                   .build();
-  auto sample_wise = Pipeline::from(Pictures{})
+  auto sample_wise = Pipeline::from(SmallPictures{})
                          .then(HorizontalFlip{.mark = "flip"})
                          .then(marked)
                          .batch({.size = 5})

@@ -27,7 +27,7 @@ using headrace::test::Pixels;
 namespace {
 
 /// Record i is picture(36, 34, 3, i), its mask noise.
-class Pictures final : public Source {
+class MaskedPictures final : public Source {
  public:
   std::string name() const override { return "pictures"; }
   std::int64_t size() const override { return 61; }
@@ -53,7 +53,7 @@ Bytes bytes_of(int threads, std::uint64_t seed) {
   Normalize normalize = Normalize::imagenet(DType::float16);
   normalize.flips = "mirrored";
   Loader loader =
-      Pipeline::from(Pictures{})
+      Pipeline::from(MaskedPictures{})
           .order(Shuffled{.seed = seed})
           .then(HorizontalFlip{.masks = masks})
           .then(VerticalFlip{.masks = masks})

@@ -47,7 +47,7 @@ def show(name, image):
 
 
 def main():
-    print("// Made by torchvision_values.py; clang-format off")
+    print("// Made by torchvision_values.py; clang-format off\n#pragma once")
     colours, grey = noise(13, 9, 3), noise(13, 9, 1)
     waves = picture(13, 11, 3)
     show("brighter", F.adjust_brightness(colours, 1.37))

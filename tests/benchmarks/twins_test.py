@@ -81,7 +81,7 @@ class Table(unittest.TestCase):
 
     def test_what_a_program_says_when_it_fails_is_the_reason(self):
         with self.assertRaisesRegex(RuntimeError, "ended with 7: no GPU"):
-            run.start(["sh", "-c", "echo no GPU >&2; exit 7"], 10)
+            run.start(["sh", "-c", "echo no GPU >&2; exit 7"], 60)
         with self.assertRaisesRegex(RuntimeError, "there is no /no/such"):
             run.start(["/no/such"], 10)
         with self.assertRaisesRegex(RuntimeError, "not done after"):

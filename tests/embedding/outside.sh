@@ -143,7 +143,7 @@ test_runtime() {
   configure "$SOURCE/tests/embedding/ask_for_device" "$WORK/build-runtime" -DCMAKE_PREFIX_PATH="$installed"
   "$CMAKE" --build "$WORK/build-runtime" -j 2
   if [[ "$CUDA" != 1 ]]; then
-    "$ask" | grep -F "this build has no device code; configure with HEADRACE_CUDA=ON" || fail "said: $("$ask")"
+    "$ask" | grep -F "this build has no device code; run scripts/setup --cuda" || fail "said: $("$ask")"
     return 0
   fi
   name=$(readelf -d "$installed/lib/headrace/headrace_cuda.so" | sed -nE 's/.*NEEDED.*\[(libcudart[^]]*)\].*/\1/p')
@@ -285,11 +285,11 @@ test_dlpack() {
   "$python" "$SOURCE/examples/dlpack/batches.py" "$WORK/build-dlpack/libbatches.so"
 }
 
-# until_true <words> <command...>: waits until the command succeeds; a minute at most.
+# until_true <words> <command...>: waits until the command succeeds; five minutes at most.
 until_true() {
   local words="$1" i
   shift
-  for ((i = 0; i < 6000; ++i)); do
+  for ((i = 0; i < 30000; ++i)); do
     ! "$@" >/dev/null 2>&1 || return 0
     sleep 0.01
   done

@@ -25,7 +25,7 @@ using headrace::test::TemporaryFolder;
 
 namespace {
 
-std::vector<std::byte> bytes_of(const std::string& text) {
+std::vector<std::byte> file_bytes(const std::string& text) {
   const auto* first = reinterpret_cast<const std::byte*>(text.data());
   return {first, first + text.size()};
 }
@@ -47,9 +47,9 @@ pid_t ended_process() {
 TEST_CASE("a file is replaced whole and leaves nothing beside it") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "file";
-  write_file_atomically(path, bytes_of("old"));
-  write_file_atomically(path, bytes_of("newer"));
-  CHECK((read_whole_file(path) == bytes_of("newer")));
+  write_file_atomically(path, file_bytes("old"));
+  write_file_atomically(path, file_bytes("newer"));
+  CHECK((read_whole_file(path) == file_bytes("newer")));
   write_file_atomically(path, "");
   CHECK(read_whole_file(path).empty());
   CHECK(files_in(folder.path()) == 1);
@@ -64,9 +64,9 @@ TEST_CASE("a file is written of pieces, and read back differently it never gets 
   const headrace::FileContent content{.size = 2 * piece.size() + 3,
                                       .pieces = [&](const headrace::ByteSink& sink) {
                                         sink(piece);
-                                        sink(bytes_of("abc"));
+                                        sink(file_bytes("abc"));
                                         if (++calls % 2 == 0 && !same)
-                                          return sink(bytes_of(std::string(piece.size(), 'x')));
+                                          return sink(file_bytes(std::string(piece.size(), 'x')));
                                         sink(piece);
                                       }};
   write_file_atomically(path, content);
@@ -90,18 +90,18 @@ TEST_CASE("a file is written of pieces, and read back differently it never gets 
 TEST_CASE("what the content throws goes on, and the old file stays") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "file";
-  write_file_atomically(path, bytes_of("old"));
+  write_file_atomically(path, file_bytes("old"));
   const headrace::FileContent content{
       .size = 9, .pieces = [](const headrace::ByteSink&) { throw std::logic_error("no"); }};
   CHECK_THROWS_AS(write_file_atomically(path, content), std::logic_error);
-  CHECK((read_whole_file(path) == bytes_of("old")));
+  CHECK((read_whole_file(path) == file_bytes("old")));
   CHECK(files_in(folder.path()) == 1);
 }
 
 TEST_CASE("a disk that takes no more keeps the old file and names the cause") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "file";
-  write_file_atomically(path, bytes_of("old"));
+  write_file_atomically(path, file_bytes("old"));
   rlimit before{};
   ::getrlimit(RLIMIT_FSIZE, &before);
   rlimit small = before;
@@ -118,7 +118,7 @@ TEST_CASE("a disk that takes no more keeps the old file and names the cause") {
   ::signal(SIGXFSZ, handler);
   CHECK(message.find("File too large") != std::string::npos);
   CHECK(message.starts_with("[somebody] " + path.string()));
-  CHECK((read_whole_file(path) == bytes_of("old")));
+  CHECK((read_whole_file(path) == file_bytes("old")));
   CHECK(files_in(folder.path()) == 1);
 }
 
@@ -207,9 +207,9 @@ TEST_CASE("what a process of the same number left is removed, and what this one 
                                             remove_stale_temporaries(folder.path());
                                         REQUIRE(removed.size() == 1);
                                         CHECK(removed[0].filename() == stale);
-                                        sink(bytes_of("new"));
+                                        sink(file_bytes("new"));
                                       }};
   write_file_atomically(path, content);
-  CHECK((read_whole_file(path) == bytes_of("new")));
+  CHECK((read_whole_file(path) == file_bytes("new")));
   CHECK(files_in(folder.path()) == 1);
 }

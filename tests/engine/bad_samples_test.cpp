@@ -20,7 +20,7 @@ using namespace headrace::test;
 
 namespace {
 
-constexpr std::int64_t records = 96;
+constexpr std::int64_t all_records = 96;
 const std::set<std::int64_t> bad_records{3, 17, 18, 40, 95};
 
 enum class Where { read, gather, blocking, step };
@@ -31,9 +31,10 @@ void refuse_bad(std::int64_t index) {
 }
 
 std::shared_ptr<TableSource> source_of(Where where) {
-  return table(
-      {.records = records, .gathers = where == Where::gather, .blocking = where == Where::blocking},
-      where == Where::step ? TableSource::Hook{} : TableSource::Hook{refuse_bad});
+  return table({.records = all_records,
+                .gathers = where == Where::gather,
+                .blocking = where == Where::blocking},
+               where == Where::step ? TableSource::Hook{} : TableSource::Hook{refuse_bad});
 }
 
 /// A gathering source is delivered as it is, the others pass through steps of which the last may
@@ -55,9 +56,10 @@ Pipeline spoiled(Where where, const BadSamples& rule) {
 
 std::vector<std::string> clean_rows(Where where, const Runtime& runtime) {
   const Where shape = where == Where::gather ? Where::gather : Where::read;
-  Loader loader = steps_on(shape, table({.records = records, .gathers = where == Where::gather}))
-                      .batch({.size = 8})
-                      .build({.runtime = runtime});
+  Loader loader =
+      steps_on(shape, table({.records = all_records, .gathers = where == Where::gather}))
+          .batch({.size = 8})
+          .build({.runtime = runtime});
   return stream_of(loader, 0, 2).rows;
 }
 
@@ -88,10 +90,10 @@ Seen deliver(Where where, const BadSamples& rule, const Runtime& runtime, bool f
 
 /// The record that the order put at each place of the two epochs.
 std::vector<std::int64_t> ordered() {
-  auto order = Shuffled{.seed = 7}.bind(records);
-  std::vector<std::int64_t> indices(2 * records);
-  order->indices(0, 0, {indices.data(), records});
-  order->indices(1, 0, {indices.data() + records, records});
+  auto order = Shuffled{.seed = 7}.bind(all_records);
+  std::vector<std::int64_t> indices(2 * all_records);
+  order->indices(0, 0, {indices.data(), all_records});
+  order->indices(1, 0, {indices.data() + all_records, all_records});
   return indices;
 }
 
@@ -143,7 +145,7 @@ TEST_CASE(
   for (Where where : everywhere) {
     const std::vector<std::string> clean = clean_rows(where, two);
     const Seen expected = deliver(where == Where::gather ? where : Where::read, rule, two);
-    REQUIRE(expected.rows.size() == 2 * records);
+    REQUIRE(expected.rows.size() == 2 * all_records);
     int replaced = 0;
     for (std::size_t k = 0; k < order.size(); ++k) {
       if (bad_records.count(order[k]) == 0) {

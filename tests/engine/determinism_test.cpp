@@ -15,8 +15,8 @@ using namespace headrace::test;
 
 namespace {
 
-constexpr std::int64_t records = 203;
-constexpr std::int64_t rows = 16;
+constexpr std::int64_t case_records = 203;
+constexpr std::int64_t case_rows = 16;
 
 struct Case {
   const char* name;
@@ -30,11 +30,11 @@ std::vector<Case> cases() {
   std::vector<Case> all;
   for (bool fuse : {true, false}) {
     for (bool random : {true, false}) {
-      all.push_back({"per sample", {.records = records}, fuse, random});
-      all.push_back({"gather", {.records = records, .gathers = true}, fuse, random});
-      all.push_back({"blocking", {.records = records, .blocking = true}, fuse, random});
+      all.push_back({"per sample", {.records = case_records}, fuse, random});
+      all.push_back({"gather", {.records = case_records, .gathers = true}, fuse, random});
+      all.push_back({"blocking", {.records = case_records, .blocking = true}, fuse, random});
       all.push_back({"blocking gather",
-                     {.records = records, .gathers = true, .blocking = true},
+                     {.records = case_records, .gathers = true, .blocking = true},
                      fuse,
                      random});
     }
@@ -42,7 +42,7 @@ std::vector<Case> cases() {
   for (bool gathers : {false, true})
     for (bool blocking : {false, true})
       all.push_back({"no steps",
-                     {.records = records, .gathers = gathers, .blocking = blocking},
+                     {.records = case_records, .gathers = gathers, .blocking = blocking},
                      true,
                      false,
                      false});
@@ -53,7 +53,7 @@ Delivered deliver(const Case& one, int prefetch, const Runtime& runtime, std::ui
   Pipeline steps = one.steps ? work_on(table(one.table), one.random, seed)
                              : rows_of_source(table(one.table), seed);
   Loader loader = std::move(steps)
-                      .batch({.size = rows})
+                      .batch({.size = case_rows})
                       .build({.prefetch = prefetch, .fuse = one.fuse, .runtime = runtime});
   return stream_of(loader, 0, 2);
 }
@@ -83,7 +83,7 @@ std::vector<std::string> keyed_by_thread(int threads) {
 }  // namespace
 
 TEST_CASE("the bytes are the same for every number of threads and every prefetch depth") {
-  Watchdog watchdog("the table of thread counts and prefetch depths", 120s);
+  Watchdog watchdog("the table of thread counts and prefetch depths");
   const std::vector<Runtime> runtimes{Runtime({.threads = 1}), Runtime({.threads = 2}),
                                       Runtime({.threads = 8})};
   for (const Case& one : cases()) {
@@ -106,7 +106,7 @@ TEST_CASE("fusing, gathering and waiting for a disk change no byte") {
   Watchdog watchdog("fused and unfused");
   const Runtime runtime({.threads = 2});
   for (bool random : {true, false}) {
-    const Case plain{"per sample", {.records = records}, true, random};
+    const Case plain{"per sample", {.records = case_records}, true, random};
     const std::vector<std::string> expected = deliver(plain, 4, runtime).batches;
     for (const Case& one : cases()) {
       if (one.random != random || !one.steps) continue;
@@ -119,8 +119,8 @@ TEST_CASE("fusing, gathering and waiting for a disk change no byte") {
 
 TEST_CASE("the two epochs differ in order and in draws") {
   Watchdog watchdog("two epochs");
-  Loader loader = work_on(table({.records = records}), true)
-                      .batch({.size = rows})
+  Loader loader = work_on(table({.records = case_records}), true)
+                      .batch({.size = case_rows})
                       .build({.runtime = Runtime({.threads = 2})});
   const Delivered first = stream_of(loader, 0, 1);
   const Delivered second = stream_of(loader, 1, 1);
@@ -140,9 +140,9 @@ TEST_CASE("twin: an order that is not shuffled gives other bytes") {
   Watchdog watchdog("sequential");
   const Runtime runtime({.threads = 2});
   auto in_order = [&runtime](auto order) {
-    Loader loader = Pipeline::from(table({.records = records}))
+    Loader loader = Pipeline::from(table({.records = case_records}))
                         .order(order)
-                        .batch({.size = rows})
+                        .batch({.size = case_rows})
                         .build({.runtime = runtime});
     return stream_of(loader, 0, 1).rows;
   };

@@ -26,7 +26,7 @@ std::string in_a_child(Work work) {
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    alarm(sanitized ? 120 : 30);  // a hang ends it
+    alarm(sanitized ? 240 : 120);  // a hang ends it
     std::string said;
     try {
       said = work();

@@ -1,3 +1,4 @@
+#include <headrace/tests/engine/failure_of.h>
 #include <headrace/tests/engine/test_sources.h>
 #include <headrace/tests/engine/test_support.h>
 
@@ -15,24 +16,8 @@ using namespace headrace::test;
 
 namespace {
 
-constexpr std::int64_t records = 50;
-constexpr std::int64_t rows = 8;
-
-struct Failure {
-  std::int64_t delivered = 0;
-  std::string message;
-};
-
-Failure failure_of(Loader& loader, std::int64_t epoch) {
-  Failure failure;
-  try {
-    for (Batch& batch : loader.epoch(epoch))
-      failure.delivered = batch.number() + 1;
-  } catch (const Error& error) {
-    failure.message = error.what();
-  }
-  return failure;
-}
+constexpr std::int64_t hostile_records = 50;
+constexpr std::int64_t hostile_rows = 8;
 
 }  // namespace
 
@@ -41,7 +26,7 @@ TEST_CASE("what a source says before it reads may throw too: the record fails as
   struct Liar final : TableSource {
     enum class About { estimate, origin, part };
     Liar(About what, bool waits)
-        : TableSource({.records = records, .blocking = waits}), about(what) {}
+        : TableSource({.records = hostile_records, .blocking = waits}), about(what) {}
     void tell(About what, std::int64_t index) const {
       if (about == what && index == 20 && armed->load()) throw std::runtime_error("planted");
     }
@@ -71,13 +56,13 @@ TEST_CASE("what a source says before it reads may throw too: the record fails as
         auto source = std::make_shared<Liar>(about, blocking);
         Loader loader = Pipeline::from(source)
                             .then(Sum{})
-                            .batch({.size = rows})
+                            .batch({.size = hostile_rows})
                             .build({.fuse = fuse, .runtime = Runtime({.threads = 2})});
         const Failure failure = failure_of(loader, 0);
         CHECK(failure.delivered == 2);
         CHECK_FALSE(failure.message.empty());
         *source->armed = false;
-        CHECK(stream_of(loader, 1, 1).rows.size() == records);
+        CHECK(stream_of(loader, 1, 1).rows.size() == hostile_records);
       }
     }
   }
@@ -86,7 +71,7 @@ TEST_CASE("what a source says before it reads may throw too: the record fails as
 TEST_CASE("an order that throws ends the epoch with its message") {
   Watchdog watchdog("an order that throws");
   struct Broken final : IndexStream {
-    std::int64_t length() const noexcept override { return records; }
+    std::int64_t length() const noexcept override { return hostile_records; }
     void indices(std::int64_t epoch, std::int64_t first,
                  std::span<std::int64_t> out) const override {
       if (epoch == 0 && first + std::ssize(out) > 20) throw std::runtime_error("planted");
@@ -106,14 +91,15 @@ TEST_CASE("an order that throws ends the epoch with its message") {
     for (bool blocking : {false, true}) {
       for (bool fuse : {false, true}) {
         Loader loader =
-            Pipeline::from(table({.records = records, .gathers = gathers, .blocking = blocking}))
+            Pipeline::from(
+                table({.records = hostile_records, .gathers = gathers, .blocking = blocking}))
                 .order(Order{})
-                .batch({.size = rows})
+                .batch({.size = hostile_rows})
                 .build({.fuse = fuse, .runtime = Runtime({.threads = 2})});
         const Failure failure = failure_of(loader, 0);
         CHECK(failure.delivered == 2);
         CHECK(failure.message.find("planted") != std::string::npos);
-        CHECK(stream_of(loader, 1, 1).rows.size() == records);
+        CHECK(stream_of(loader, 1, 1).rows.size() == hostile_records);
       }
     }
   }

@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/order/order.h>
+#include <headrace/tests/engine/order_indices.h>
 #include <headrace/tests/engine/statistics.h>
 
 #include <algorithm>
@@ -12,19 +13,15 @@ namespace {
 
 using headrace::ConfigError;
 using headrace::ShuffledByChunk;
+using headrace::test::at;
 using headrace::test::chi_square_excess;
-
-using Indices = std::vector<std::int64_t>;
+using headrace::test::Indices;
 
 Indices whole(const ShuffledByChunk& order, std::int64_t records, std::int64_t epoch) {
   const auto stream = order.bind(records);
   Indices out(static_cast<std::size_t>(stream->length()));
   stream->indices(epoch, 0, out);
   return out;
-}
-
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
 }
 
 /// The most places between the first and the last record of one chunk.

@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/order/order.h>
+#include <headrace/tests/engine/order_indices.h>
 #include <headrace/tests/engine/statistics.h>
 
 #include <cmath>
@@ -15,8 +16,7 @@ using headrace::ConfigError;
 using headrace::IndexStream;
 using headrace::Weighted;
 using headrace::test::chi_square_excess;
-
-using Indices = std::vector<std::int64_t>;
+using headrace::test::Indices;
 
 Indices whole(const IndexStream& stream, std::int64_t epoch) {
   Indices out(static_cast<std::size_t>(stream.length()));

@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/order/order.h>
+#include <headrace/tests/engine/order_indices.h>
 #include <headrace/tests/engine/statistics.h>
 
 #include <algorithm>
@@ -14,9 +15,9 @@ using headrace::ConfigError;
 using headrace::IndexStream;
 using headrace::Sequential;
 using headrace::Shuffled;
+using headrace::test::at;
 using headrace::test::chi_square_excess;
-
-using Indices = std::vector<std::int64_t>;
+using headrace::test::Indices;
 
 Indices take(const IndexStream& stream, std::int64_t epoch, std::int64_t first,
              std::int64_t count) {
@@ -44,10 +45,6 @@ bool is_permutation_of_all(Indices values) {
     if (values[i] != static_cast<std::int64_t>(i)) return false;
   }
   return true;
-}
-
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
 }
 
 /// Counts of (next - this) mod n, in 32 classes.

@@ -69,7 +69,7 @@ std::string refusal(std::int64_t size, Ranks ranks) {
 }  // namespace
 
 TEST_CASE("the union over one to four ranks is the same stream, whatever the tail") {
-  Watchdog watchdog("the union over ranks", 120s);
+  Watchdog watchdog("the union over ranks");
   const Runtime runtime({.threads = 2});
   for (Tail tail : {Tail::shorter, Tail::drop, Tail::pad}) {
     for (std::int64_t records : {96, 97, 98, 101, 107}) {

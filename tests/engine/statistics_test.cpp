@@ -1,7 +1,9 @@
+#include <headrace/tests/engine/planted_delays.h>
 #include <headrace/tests/engine/test_sources.h>
 #include <headrace/tests/engine/test_support.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <thread>
@@ -23,6 +25,28 @@ const StageStats& stage(const LoaderStats& stats, const std::string& name) {
 
 /// A reference into a temporary would dangle.
 const StageStats& stage(LoaderStats&&, const std::string&) = delete;
+
+/// Of seconds that were added up in another order.
+constexpr double rounding_s = 1e-6;
+
+double busy_at(const LoaderStats& stats, StageStats::Place place) {
+  double sum = 0;
+  for (const StageStats& one : stats.stages)
+    if (one.place == place) sum += one.busy_s;
+  return sum;
+}
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_of(Clock::duration time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+/// Whether every slab is ready or on loan. As nobody gives one back meanwhile, that stays.
+bool is_full(const Loader& loader) {
+  const double before = loader.stats().room_wait_s;
+  return loader.stats().room_wait_s > before;
+}
 
 }  // namespace
 
@@ -106,13 +130,93 @@ TEST_CASE("service time is that of one item") {
     const StageStats& slow = stage(stats, "slow");
     CHECK(slow.items == 64);
     CHECK(slow.busy_s >= 0.064);
+    CHECK(slow.service.count == 64);
     CHECK(slow.service.total_s >= 0.064);
+    CHECK(slow.service.total_s <= slow.busy_s + rounding_s);
     CHECK(slow.service.p50_s > 0.0008);
-    CHECK(slow.service.p50_s < 0.020);
+    // Half of the items take as long; buckets are a quarter wide.
+    CHECK(32 * slow.service.p50_s <= 1.25 * slow.service.total_s);
     CHECK(slow.service.p99_s >= slow.service.p50_s);
     CHECK(slow.service.max_s >= 0.001);
-    CHECK(stage(stats, "sum").busy_s < slow.busy_s);
+    CHECK(busy_at(stats, StageStats::Place::worker) <= 2 * stats.elapsed_s + rounding_s);
   }
+}
+
+TEST_CASE("time that is planted in a stage is that stage's") {
+  Watchdog watchdog("planted time");
+  for (bool fuse : {true, false}) {
+    CAPTURE(fuse);
+    const auto check = [fuse](const std::string& name, const Delays& delays,
+                              const TableOptions& options) {
+      CAPTURE(name);
+      const LoaderStats stats = run_with(delays, options, fuse);
+      CHECK(stage(stats, name).busy_s >= 0.160);
+      CHECK(busy_at(stats, StageStats::Place::worker) <=
+            stats.threads * stats.elapsed_s + rounding_s);
+      CHECK(busy_at(stats, StageStats::Place::io) <=
+            stats.io_threads * stats.elapsed_s + rounding_s);
+    };
+    for (bool gathers : {false, true}) {
+      const TableOptions options{.records = 160, .gathers = gathers};
+      check("read", {.read = 1ms}, options);
+      check("decode", {.decode = 1ms}, options);
+      check("paint", {.augment = 1ms}, options);
+    }
+    check("read", {.read = 1ms}, {.records = 160, .blocking = true});
+    check("decode", {.decode = 1ms}, {.records = 160, .blocking = true});
+    check("mix", {.batch = 8ms}, {.records = 160});
+  }
+}
+
+TEST_CASE("the trainer's waits and steps are all of its time, and each has its own") {
+  Watchdog watchdog("waits and steps");
+  Loader loader =
+      Pipeline::from(table({.records = 40}, [](std::int64_t) { std::this_thread::sleep_for(2ms); }))
+          .batch({.size = 4})
+          .build({.join_epochs = false, .runtime = Runtime({.threads = 1})});
+  Clock::duration in_next{0};
+  Clock::duration between{0};
+  Clock::time_point returned;
+  for (int batch = 0; batch < 10; ++batch) {
+    const Clock::time_point called = Clock::now();
+    if (batch > 0) between += called - returned;
+    REQUIRE(loader.next().status == NextBatch::Status::ready);
+    returned = Clock::now();
+    in_next += returned - called;
+  }
+  const LoaderStats stats = loader.stats();
+  CHECK(stats.wait.count == 10);
+  CHECK(stats.step.count == 9);
+  CHECK(stats.wait.total_s <= seconds_of(in_next) + rounding_s);
+  CHECK(stats.step.total_s >= seconds_of(between) - rounding_s);
+  const double in_all = stats.wait.total_s + stats.step.total_s;
+  CHECK(in_all >= 0.080);  // the only thread's
+  CHECK(in_all <= seconds_of(in_next + between) + rounding_s);
+}
+
+TEST_CASE(
+    "while the trainer holds a batch of a full loader, batches are ready and room is lacked") {
+  Watchdog watchdog("a full loader");
+  Loader loader = Pipeline::from(table({.records = 80}))
+                      .batch({.size = 4})
+                      .build({.runtime = Runtime({.threads = 2})});
+  double held = 0;
+  double held_before_last = 0;
+  for (Batch& batch : loader.epoch(0)) {
+    CHECK(batch.size() == 4);
+    REQUIRE(eventually([&loader] { return is_full(loader); }));
+    const Clock::time_point begun = Clock::now();
+    std::this_thread::sleep_for(3ms);
+    held_before_last = held;
+    held += seconds_of(Clock::now() - begun);
+  }
+  const LoaderStats stats = loader.stats();
+  CHECK(stats.step.total_s >= held_before_last - rounding_s);
+  CHECK(stats.step.p50_s > 0.0025);
+  CHECK(stats.room_wait_s >= held - rounding_s);
+  CHECK(stats.full_share * stats.elapsed_s >= held - rounding_s);
+  CHECK(stats.readiness * stats.elapsed_s >= held - rounding_s);
+  CHECK(stats.ready_depth * stats.elapsed_s >= (stats.slabs - 1) * held - rounding_s);
 }
 
 TEST_CASE("loans are counted while they last") {

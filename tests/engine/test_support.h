@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <mutex>
+#include <sstream>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -38,15 +40,16 @@ inline constexpr std::int64_t scaled(std::int64_t full, std::int64_t cut) {
   return sanitized ? cut : full;
 }
 
-/// Ends the program with a sentence when a test case outlives it: a hang becomes a failure.
+/// Ends the program with a sentence when a test case outlives it: a hang becomes a failure. Later
+/// than `eventually` gives up, and sooner than ctest does.
 class Watchdog {
  public:
-  explicit Watchdog(std::string what, std::chrono::seconds limit = 60s)
+  explicit Watchdog(std::string what, std::chrono::seconds limit = sanitized ? 280s : 240s)
       : thread_([what = std::move(what), limit](std::stop_token stop) {
           std::mutex mutex;
           std::condition_variable_any never;
           std::unique_lock lock(mutex);
-          never.wait_for(lock, stop, sanitized ? 4 * limit : limit, [] { return false; });
+          never.wait_for(lock, stop, limit, [] { return false; });
           if (stop.stop_requested()) return;
           std::fprintf(stderr, "HANG: %s did not end in time\n", what.c_str());
           std::_Exit(3);
@@ -58,7 +61,7 @@ class Watchdog {
 
 /// Polls until `holds` does, at most `limit`.
 template <class Condition>
-bool eventually(Condition holds, std::chrono::milliseconds limit = 5s) {
+bool eventually(Condition holds, std::chrono::milliseconds limit = 60s) {
   const auto until = std::chrono::steady_clock::now() + (sanitized ? 4 * limit : limit);
   while (!holds()) {
     if (std::chrono::steady_clock::now() > until) return false;
@@ -76,10 +79,30 @@ inline int entries_of(const char* folder) {
   return count;
 }
 
-inline int thread_count() {
-  return entries_of("/proc/self/task") - 2;
+/// Whether a thread of this process has ended or, as the kernel tells it, is about to.
+inline bool is_ending(const std::string& id) {
+  std::ifstream file("/proc/self/task/" + id + "/stat");
+  std::string stat;
+  std::getline(file, stat);
+  std::istringstream behind_name(stat.substr(std::min(stat.size(), stat.rfind(')') + 1)));
+  std::string unread;
+  for (int field = 3; field < 9; ++field)
+    behind_name >> unread;
+  unsigned flags = 0;
+  constexpr unsigned exiting = 4;
+  return !(behind_name >> flags) || (flags & exiting) != 0;
 }
-/// A thread that was joined may be listed a moment longer.
+
+/// Those that were joined may be listed a moment longer.
+inline int thread_count() {
+  DIR* dir = opendir("/proc/self/task");
+  int count = 0;
+  for (const dirent* entry = nullptr; dir != nullptr && (entry = readdir(dir)) != nullptr;)
+    count += entry->d_name[0] != '.' && !is_ending(entry->d_name);
+  if (dir != nullptr) closedir(dir);
+  return count;
+}
+/// For where the kernel does not tell.
 inline int settled_thread_count() {
   int count = thread_count();
   for (int alike = 0; alike < 20; ++alike) {

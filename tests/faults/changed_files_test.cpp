@@ -28,8 +28,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t records = 40;
-constexpr std::int64_t rows = 4;
+constexpr std::int64_t file_records = 40;
+constexpr std::int64_t batch_rows = 4;
 constexpr std::int64_t victim = 37;  ///< far behind what is read ahead when it changes
 constexpr int side = 8;
 
@@ -51,7 +51,7 @@ struct Pictures {
   Pictures() {
     fs::create_directories(root / "cat");
     ::chmod((folder / "").c_str(), 0755);
-    for (std::int64_t k = 0; k < records; ++k)
+    for (std::int64_t k = 0; k < file_records; ++k)
       restore(k);
   }
   fs::path file(std::int64_t k) const { return root / "cat" / (std::to_string(100 + k) + ".png"); }
@@ -125,7 +125,7 @@ Loader loader_of(const Pictures& pictures, BadSamples rule) {
   return Pipeline::from(ImageFolder(pictures.root))
       .on_bad_sample(std::move(rule))
       .then(DecodeImage{.crop = WholeImage{.height = side, .width = side}})
-      .batch({.size = rows})
+      .batch({.size = batch_rows})
       .build({.prefetch = 1, .runtime = Runtime({.threads = 2, .io_threads = 2})});
 }
 
@@ -135,7 +135,7 @@ std::vector<std::int64_t> shown(const Batch& batch) {
   for (std::int64_t row = 0; row < batch.size(); ++row) {
     const std::string bytes = bytes_of(batch["image"].row(row));
     found.push_back(-1);
-    for (std::int64_t k = 0; k < records; ++k) {
+    for (std::int64_t k = 0; k < file_records; ++k) {
       const Pixels pixels = pixels_of(k);
       if (bytes == std::string(pixels.begin(), pixels.end())) found.back() = k;
     }
@@ -158,7 +158,7 @@ Ran run(Loader& loader, const std::function<void()>& change) {
     for (Batch& batch : loader.epoch(0)) {
       if (batch.number() == 0) change();
       ran.batches.push_back(shown(batch));
-      if (batch.number() != victim / rows) continue;
+      if (batch.number() != victim / batch_rows) continue;
       for (const Origin& origin : batch.origins())
         ran.origins.push_back(origin.index);
       if (!batch.has("valid")) continue;
@@ -177,7 +177,8 @@ Ran run(Loader& loader, const std::function<void()>& change) {
 void check_others(const Ran& ran) {
   for (std::size_t b = 0; b < ran.batches.size(); ++b) {
     for (std::size_t row = 0; row < ran.batches[b].size(); ++row) {
-      const auto record = static_cast<std::int64_t>(b) * rows + static_cast<std::int64_t>(row);
+      const auto record =
+          static_cast<std::int64_t>(b) * batch_rows + static_cast<std::int64_t>(row);
       if (record != victim) CHECK(ran.batches[b][row] == record);
     }
   }
@@ -188,7 +189,7 @@ void check_whole(Loader& loader) {
   for (Batch& batch : loader.epoch(1))
     for (std::int64_t record : shown(batch))
       CHECK(record == place++);
-  CHECK(place == records);
+  CHECK(place == file_records);
 }
 
 }  // namespace
@@ -206,7 +207,7 @@ TEST_CASE("a file that changes in the middle of an epoch fails it in its place, 
         other.emplace();
       });
       CAPTURE(ran.message);
-      CHECK(static_cast<std::int64_t>(ran.batches.size()) == victim / rows);
+      CHECK(static_cast<std::int64_t>(ran.batches.size()) == victim / batch_rows);
       check_others(ran);
       REQUIRE(ran.error.has_value());
       CHECK(ran.error->origin().index == victim);
@@ -234,13 +235,13 @@ TEST_CASE("a file that changes in the middle of an epoch is replaced by rule, an
         other.emplace();
       });
       CHECK(ran.message.empty());
-      CHECK(ran.batches.size() == records / rows);
+      CHECK(ran.batches.size() == file_records / batch_rows);
       check_others(ran);
-      REQUIRE(ran.origins.size() == rows);
-      const std::int64_t instead = ran.batches[victim / rows][victim % rows];
+      REQUIRE(ran.origins.size() == batch_rows);
+      const std::int64_t instead = ran.batches[victim / batch_rows][victim % batch_rows];
       CHECK(instead >= 0);
       CHECK(instead != victim);
-      CHECK(ran.origins[victim % rows] == instead);
+      CHECK(ran.origins[victim % batch_rows] == instead);
       CHECK(loader.stats().bad_samples == 1);
     }
     std::ifstream lines(log);
@@ -267,10 +268,10 @@ TEST_CASE("a file that changes in the middle of an epoch is marked absent by rul
       });
       CHECK(ran.message.empty());
       check_others(ran);
-      CHECK(ran.batches[victim / rows][victim % rows] == -1);
-      REQUIRE(ran.valid.size() == rows);
-      for (std::int64_t row = 0; row < rows; ++row)
-        CHECK(ran.valid[static_cast<std::size_t>(row)] == (row != victim % rows));
+      CHECK(ran.batches[victim / batch_rows][victim % batch_rows] == -1);
+      REQUIRE(ran.valid.size() == batch_rows);
+      for (std::int64_t row = 0; row < batch_rows; ++row)
+        CHECK(ran.valid[static_cast<std::size_t>(row)] == (row != victim % batch_rows));
     }
     pictures.restore(victim);
     check_whole(loader);
@@ -287,7 +288,7 @@ TEST_CASE(
   const Ran ran = run(loader, [&] { fs::rename(pictures.root, away); });
   CHECK_FALSE(ran.error.has_value());
   CHECK(ran.message.find("at most 3 bad samples are allowed") != std::string::npos);
-  CHECK(ran.batches.size() < records / rows);
+  CHECK(ran.batches.size() < file_records / batch_rows);
   fs::rename(away, pictures.root);
   CHECK(loader.stats().slabs_on_loan == 0);
   check_whole(loader);
@@ -306,18 +307,18 @@ struct Numbers {
   }
   static void write(const fs::path& to, float shift) {
     std::vector<float> values;
-    for (std::int64_t k = 0; k < records * 4; ++k)
+    for (std::int64_t k = 0; k < file_records * 4; ++k)
       values.push_back(static_cast<float>(k) + shift);
     Hdf5Writer writer(to);
-    writer.add("/values", DType::float32, records, Shape{4});
-    writer.append("/values", Tensor::of(std::span<const float>(values), Shape{records, 4}));
+    writer.add("/values", DType::float32, file_records, Shape{4});
+    writer.append("/values", Tensor::of(std::span<const float>(values), Shape{file_records, 4}));
     writer.finish();
   }
   Loader loader() const {
     return Pipeline::from(Hdf5Table({.file = file,
                                      .fields = {{.dataset = "/values"}},
                                      .residence = Residence::pread}))
-        .batch({.size = rows})
+        .batch({.size = batch_rows})
         .build({.prefetch = 1, .runtime = Runtime({.threads = 2, .io_threads = 2})});
   }
 };
@@ -350,7 +351,7 @@ TEST_CASE("an open HDF5 file goes on when its name goes away, and fails when its
       Numbers::write(data.folder / "other.h5", 1000.0F);
       fs::rename(data.folder / "other.h5", data.file);
     });
-    CHECK(came == records);
+    CHECK(came == file_records);
     CHECK(message.empty());
   }
   const std::pair<const char*, std::function<void(const fs::path&)>> harms[] = {
@@ -367,7 +368,7 @@ TEST_CASE("an open HDF5 file goes on when its name goes away, and fails when its
     Loader loader = data.loader();
     const auto [came, message] = numbers(loader, [&, &harm = harm] { harm(data.file); });
     CAPTURE(message);
-    CHECK(came < records);
+    CHECK(came < file_records);
     CHECK(message.find(says) != std::string::npos);
     CHECK(message.find("numbers.h5") != std::string::npos);
   }

@@ -266,7 +266,7 @@ Tally try_all(const FaultScenario& scenario, Fault fault, bool full) {
   Tally tally;
   for (std::int64_t k = 1;; k = following(k, full)) {
     at_call = static_cast<int>(k);
-    ::alarm(60);
+    ::alarm(180);
     fault.first = k;
     try {
       const Outcome outcome = runner.run(fault);

@@ -24,9 +24,9 @@ namespace {
 constexpr std::array kinds{1, 2, 3, 32000, 32004, 32008, 32015};
 constexpr std::uint32_t most_chunk = 1U << 20;
 
-class Input {
+class ChunkInput {
  public:
-  Input(const std::uint8_t* data, std::size_t size) : left_(data, size) {}
+  ChunkInput(const std::uint8_t* data, std::size_t size) : left_(data, size) {}
 
   std::uint32_t number(std::size_t bytes) {
     std::uint32_t value = 0;
@@ -77,7 +77,7 @@ Outcome decode_apart(const detail::ChunkCodec& codec, std::span<const std::byte>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static detail::CodecScratch used;
-  Input input(data, size);
+  ChunkInput input(data, size);
   std::vector<detail::ChunkFilter> filters(input.number(1) % 5);
   for (detail::ChunkFilter& filter : filters) {
     filter.id = kinds[input.number(1) % kinds.size()];

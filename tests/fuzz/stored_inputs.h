@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/tests/loaders/image_corpus.h>
+#include <headrace/tests/support/source_folder.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -20,7 +21,7 @@ struct StoredInput {
 /// begins with # is a comment.
 inline std::vector<StoredInput> stored_inputs(const std::string& target) {
   namespace fs = std::filesystem;
-  const fs::path folder = fs::path(HEADRACE_SOURCE_DIR) / "tests/fuzz/corpus" / target;
+  const fs::path folder = fs::path(headrace::test::source_folder()) / "tests/fuzz/corpus" / target;
   std::vector<StoredInput> inputs;
   if (!fs::exists(folder)) return inputs;
   for (const auto& entry : fs::directory_iterator(folder)) {

@@ -1,4 +1,5 @@
 #include <headrace/tests/fuzz/seeds.h>
+#include <headrace/tests/support/source_folder.h>
 
 #include <filesystem>
 #include <fstream>
@@ -48,7 +49,7 @@ std::vector<StoredInput> yaml_seeds() {
   };
   namespace fs = std::filesystem;
   for (const auto& entry :
-       fs::recursive_directory_iterator(fs::path(HEADRACE_SOURCE_DIR) / "configs")) {
+       fs::recursive_directory_iterator(fs::path(headrace::test::source_folder()) / "configs")) {
     if (entry.path().extension() != ".yaml") continue;
     std::ifstream in(entry.path());
     const std::string text{std::istreambuf_iterator<char>(in), {}};

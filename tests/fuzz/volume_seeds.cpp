@@ -1,4 +1,5 @@
 #include <headrace/tests/fuzz/seeds.h>
+#include <headrace/tests/support/source_folder.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -10,7 +11,8 @@ namespace {
 
 /// The files of other libraries in tests/loaders/volume/data with such names.
 std::vector<StoredInput> files_named(const std::vector<std::string>& suffixes) {
-  const auto folder = std::filesystem::path(HEADRACE_SOURCE_DIR) / "tests/loaders/volume/data";
+  const auto folder =
+      std::filesystem::path(headrace::test::source_folder()) / "tests/loaders/volume/data";
   std::vector<StoredInput> inputs;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();

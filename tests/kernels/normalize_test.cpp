@@ -16,7 +16,7 @@ TEST_SUITE_BEGIN(HEADRACE_KERNEL_SUITE);
 namespace headrace::test {
 namespace {
 
-struct Case {
+struct NormalizeCase {
   int pictures;
   int height;
   int width;
@@ -25,7 +25,7 @@ struct Case {
   std::size_t out_shift = 0;  ///< of the output's, in values
 };
 
-detail::NormalizeTask task_of(const Case& one, DType dtype, bool first) {
+detail::NormalizeTask task_of(const NormalizeCase& one, DType dtype, bool first) {
   detail::NormalizeTask task{.dtype = dtype,
                              .channels_first = first,
                              .pictures = one.pictures,
@@ -68,7 +68,7 @@ std::vector<std::byte> by_definition(const detail::NormalizeTask& task, std::siz
   return out;
 }
 
-void check(const Case& one, DType dtype, bool first, bool flips, bool levels) {
+void check(const NormalizeCase& one, DType dtype, bool first, bool flips, bool levels) {
   CAPTURE(one.pictures);
   CAPTURE(one.height);
   CAPTURE(one.width);
@@ -112,7 +112,7 @@ void check(const Case& one, DType dtype, bool first, bool flips, bool levels) {
   });
 }
 
-void check_all(const Case& one) {
+void check_all(const NormalizeCase& one) {
   for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16})
     for (const bool first : {true, false})
       for (const int how : {0, 1, 2, 3})
@@ -132,25 +132,25 @@ TEST_CASE("Normalised pictures of every number of channels have the host's bits"
 
 TEST_CASE("Normalised pictures of every shape have the host's bits") {
   if (!device_present()) return skip("kernels need a GPU");
-  for (const Case& one : {Case{1, 1, 1, 3},
-                          {4, 7, 1, 3},
-                          {70, 3, 2, 3},
-                          {2, 30, 31, 3},
-                          {2, 9, 24, 4},
-                          {3, 17, 8, 1},
-                          {1, 3, 511, 3},
-                          {1, 2, 512, 3},
-                          {1, 3, 513, 3},
-                          {1, 2, 1100, 1},
-                          {1, 2, 341, 4},
-                          {1, 40, 50, 3}})
+  for (const NormalizeCase& one : {NormalizeCase{1, 1, 1, 3},
+                                   {4, 7, 1, 3},
+                                   {70, 3, 2, 3},
+                                   {2, 30, 31, 3},
+                                   {2, 9, 24, 4},
+                                   {3, 17, 8, 1},
+                                   {1, 3, 511, 3},
+                                   {1, 2, 512, 3},
+                                   {1, 3, 513, 3},
+                                   {1, 2, 1100, 1},
+                                   {1, 2, 341, 4},
+                                   {1, 40, 50, 3}})
     check_all(one);
 }
 
 TEST_CASE("No address of pictures or values changes the bits") {
   if (!device_present()) return skip("kernels need a GPU");
   for (std::size_t shift = 0; shift < 16; ++shift) {
-    const Case one{
+    const NormalizeCase one{
         3, 9, 29 + static_cast<int>(shift % 4), shift % 2 == 0 ? 3 : 4, shift, shift * 5 % 8};
     check(one, DType::bfloat16, true, true, true);
     check(one, DType::bfloat16, false, false, true);

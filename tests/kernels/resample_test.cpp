@@ -1,6 +1,7 @@
 // Patches cut from boxes on a device, against the host's and against arithmetic of the test's own.
 #include <headrace/loaders/volume/detail/resample_task.h>
 
+#include "dice.h"
 #include "kernel_device.h"
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <random>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -22,10 +22,10 @@ using headrace::detail::PatchMap;
 using headrace::detail::ResampleTask;
 using headrace::detail::Resampling;
 
-constexpr headrace::detail::Kernel kernel{"test", "headrace_resample_patches"};
+constexpr headrace::detail::Kernel resample_kernel{"test", "headrace_resample_patches"};
 constexpr std::size_t slack = 8;  // what the host may read behind a box
 
-struct Case {
+struct ResampleCase {
   ResampleTask task{};
   std::vector<PatchMap> maps{};
   std::vector<float> displacements{};
@@ -33,18 +33,6 @@ struct Case {
   std::vector<std::int64_t> displacement_offsets{};
   std::vector<float> values{};
   std::vector<std::byte> boxes{};
-};
-
-class Dice {
- public:
-  explicit Dice(unsigned seed) : engine_(seed) {}
-  int between(int least, int most) {
-    return least + static_cast<int>(engine_() % static_cast<unsigned>(most - least + 1));
-  }
-  double part() { return engine_() / 4294967296.0; }
-
- private:
-  std::mt19937 engine_;
 };
 
 /// A voxel that its type can hold; of labels a few values only.
@@ -56,7 +44,7 @@ void put_voxel(std::vector<std::byte>& to, std::size_t at, DType type, int value
   if (type == DType::float32) put(static_cast<float>(value) * 0.37F);
 }
 
-void add_displacement(Case& made, PatchMap& map, Dice& dice) {
+void add_displacement(ResampleCase& made, PatchMap& map, Dice& dice) {
   const double spacing = 2.0 + 5.0 * dice.part();
   map.knots_per_voxel = static_cast<float>(1.0 / spacing);
   std::size_t count = 3;
@@ -68,7 +56,7 @@ void add_displacement(Case& made, PatchMap& map, Dice& dice) {
     made.displacements.push_back(static_cast<float>(6.0 * dice.part() - 3.0));
 }
 
-PatchMap draw_map(Case& made, Dice& dice, int number) {
+PatchMap draw_map(ResampleCase& made, Dice& dice, int number) {
   PatchMap map{};
   for (int axis = 0; axis < 3; ++axis) {
     map.box_shape[axis] = dice.between(1, 14);
@@ -87,9 +75,9 @@ PatchMap draw_map(Case& made, Dice& dice, int number) {
   return map;
 }
 
-Case draw_case(unsigned seed) {
+ResampleCase draw_case(unsigned seed) {
   Dice dice(seed);
-  Case made;
+  ResampleCase made;
   made.task.samples = dice.between(1, 4);
   made.task.channels = dice.between(1, 3);
   constexpr DType types[] = {DType::uint8, DType::int16, DType::uint16, DType::float32};
@@ -130,7 +118,7 @@ std::size_t result_bytes(const ResampleTask& task) {
          static_cast<std::size_t>(task.patch[2]) * element;
 }
 
-std::vector<std::byte> on_host(const Case& made, int target = -1) {
+std::vector<std::byte> on_host(const ResampleCase& made, int target = -1) {
   std::vector<std::byte> boxes = made.boxes;
   boxes.resize(boxes.size() + slack);
   std::vector<std::byte> out(result_bytes(made.task), std::byte{0x55});
@@ -147,7 +135,7 @@ std::vector<std::byte> on_host(const Case& made, int target = -1) {
   return out;
 }
 
-double voxel_of(const Case& made, std::size_t sample, std::int64_t channel,
+double voxel_of(const ResampleCase& made, std::size_t sample, std::int64_t channel,
                 std::array<std::int64_t, 3> at) {
   const PatchMap& map = made.maps[sample];
   for (std::size_t axis = 0; axis < 3; ++axis)
@@ -174,7 +162,7 @@ double voxel_of(const Case& made, std::size_t sample, std::int64_t channel,
 }
 
 /// The displacement as its definition says: all 64 knots around a voxel.
-std::array<double, 3> displacement_of(const Case& made, std::size_t sample,
+std::array<double, 3> displacement_of(const ResampleCase& made, std::size_t sample,
                                       const std::array<int, 3>& voxel) {
   const PatchMap& map = made.maps[sample];
   std::array<double, 3> moved{};
@@ -203,7 +191,7 @@ std::array<double, 3> displacement_of(const Case& made, std::size_t sample,
 }
 
 /// A linear voxel in double precision.
-double linear_at(const Case& made, std::int64_t sample, std::int64_t channel,
+double linear_at(const ResampleCase& made, std::int64_t sample, std::int64_t channel,
                  const std::array<int, 3>& voxel) {
   const auto at = static_cast<std::size_t>(sample);
   const PatchMap& map = made.maps[at];
@@ -237,7 +225,7 @@ TEST_CASE("Resampled patches are what their definition says") {
   double furthest = 0.0;
   for (unsigned seed = 0; seed < 120; ++seed) {
     CAPTURE(seed);
-    const Case made = draw_case(seed);
+    const ResampleCase made = draw_case(seed);
     if (made.task.how != Resampling::linear) continue;
     const std::vector<std::byte> found = on_host(made);
     const auto* at = reinterpret_cast<const float*>(found.data());
@@ -257,7 +245,7 @@ TEST_CASE("Resampled patches are what their definition says") {
 TEST_CASE("Every vector target resamples to the same bits") {
   for (unsigned seed = 0; seed < 120; ++seed) {
     CAPTURE(seed);
-    const Case made = draw_case(seed);
+    const ResampleCase made = draw_case(seed);
     const std::vector<std::byte> best = on_host(made);
     int targets = 0;
     for (std::vector<std::byte> bytes = on_host(made, 0); !bytes.empty();
@@ -271,7 +259,7 @@ TEST_CASE("Resampled patches of every kind have the host's bits") {
   if (!device_present()) return skip("kernels need a GPU");
   for (unsigned seed = 0; seed < 72; ++seed) {
     CAPTURE(seed);
-    const Case made = draw_case(seed);
+    const ResampleCase made = draw_case(seed);
     const std::vector<std::byte> wanted = on_host(made);
     const DeviceBytes boxes(made.boxes.data(), made.boxes.size());
     const DeviceBytes displacements(made.displacements.data(),
@@ -294,7 +282,7 @@ TEST_CASE("Resampled patches of every kind have the host's bits") {
       task.maps = reinterpret_cast<const PatchMap*>(maps.data());
       task.values = reinterpret_cast<const float*>(values.data());
       task.to = out.data();
-      detail::launch(kernel, &task, Device::cuda(0), {});
+      detail::launch(resample_kernel, &task, Device::cuda(0), {});
       REQUIRE(out.read() == wanted);
     });
   }

@@ -4,11 +4,11 @@
 #include <headrace/loaders/image/resize.h>
 #include <headrace/loaders/image/resize_kernels.h>
 
+#include "dice.h"
 #include "kernel_device.h"
 
 #include <algorithm>
 #include <cstdint>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -22,20 +22,7 @@ namespace {
 using headrace::detail::DevicePicture;
 using headrace::detail::ResizePictures;
 
-constexpr headrace::detail::Kernel kernel{"test", "headrace_resize_pictures"};
-
-class Dice {
- public:
-  explicit Dice(unsigned seed) : engine_(seed) {}
-  int between(int least, int most) {
-    return least + static_cast<int>(engine_() % static_cast<unsigned>(most - least + 1));
-  }
-  double part() { return engine_() / 4294967296.0; }
-  bool one_in(int count) { return between(1, count) == 1; }
-
- private:
-  std::mt19937 engine_;
-};
+constexpr headrace::detail::Kernel resize_kernel{"test", "headrace_resize_pictures"};
 
 /// Part of a picture's side, with fractions, and somewhat more that may be looked at.
 ResizeAxis draw_axis(Dice& dice, int side, int out) {
@@ -52,7 +39,7 @@ ResizeAxis draw_axis(Dice& dice, int side, int out) {
   return axis;
 }
 
-struct Batch {
+struct PictureBatch {
   int height = 0;
   int width = 0;
   Resample resample = Resample::antialias;
@@ -60,17 +47,17 @@ struct Batch {
   std::vector<std::uint8_t> pixels{};
 };
 
-bool is_narrow(const Batch& batch, const DevicePicture& picture) {
+bool is_narrow(const PictureBatch& batch, const DevicePicture& picture) {
   using headrace::detail::most_kernel_taps;
   using headrace::detail::most_taps;
   return most_taps(picture.x, batch.resample) <= most_kernel_taps &&
          most_taps(picture.y, batch.resample) <= most_kernel_taps;
 }
 
-Batch draw_batch(Dice& dice, int count) {
-  Batch batch{.height = dice.between(1, 40),
-              .width = dice.between(1, 70),
-              .resample = dice.one_in(3) ? Resample::bilinear : Resample::antialias};
+PictureBatch draw_batch(Dice& dice, int count) {
+  PictureBatch batch{.height = dice.between(1, 40),
+                     .width = dice.between(1, 70),
+                     .resample = dice.one_in(3) ? Resample::bilinear : Resample::antialias};
   while (static_cast<int>(batch.pictures.size()) < count) {
     DevicePicture picture{.pixels = batch.pixels.size(),
                           .file_bytes = dice.one_in(5) ? 0U : 1U,
@@ -89,7 +76,7 @@ Batch draw_batch(Dice& dice, int count) {
 }
 
 /// Rows of pictures that are not the device's stay 0x55.
-std::vector<std::uint8_t> on_cpu(const Batch& batch) {
+std::vector<std::uint8_t> on_cpu(const PictureBatch& batch) {
   const std::size_t row = std::size_t{3} * static_cast<std::size_t>(batch.height * batch.width);
   std::vector<std::uint8_t> out(batch.pictures.size() * row, 0x55);
   for (std::size_t p = 0; p < batch.pictures.size(); ++p) {
@@ -117,7 +104,7 @@ std::vector<std::uint8_t> on_cpu(const Batch& batch) {
 }
 
 /// In every order of threads.
-void check(const Batch& batch) {
+void check(const PictureBatch& batch) {
   const std::vector<std::uint8_t> wanted = on_cpu(batch);
   const DeviceBytes pictures(batch.pictures.data(), batch.pictures.size() * sizeof(DevicePicture));
   const DeviceBytes pixels(batch.pixels.data(), batch.pixels.size());
@@ -131,7 +118,7 @@ void check(const Batch& batch) {
                               .height = batch.height,
                               .width = batch.width,
                               .resample = batch.resample};
-    detail::launch(kernel, &task, Device::cuda(0), {});
+    detail::launch(resize_kernel, &task, Device::cuda(0), {});
     const std::vector<std::byte> bytes = out.read();
     REQUIRE(std::equal(bytes.begin(), bytes.end(), wanted.begin(), wanted.end(),
                        [](std::byte a, std::uint8_t b) { return a == std::byte{b}; }));
@@ -150,7 +137,7 @@ TEST_CASE("The device resizes to the CPU's bytes: any window, mirrored, turned, 
 TEST_CASE("A window in the last rows of the largest allowed filter is resized to the CPU's bytes") {
   if (!device_present()) return skip("kernels need a GPU");
   Dice dice(5);
-  Batch batch{.height = 9, .width = 33};
+  PictureBatch batch{.height = 9, .width = 33};
   DevicePicture picture{.file_bytes = 1, .width = 33 * 24, .height = 9 * 24};
   picture.x = {0, 33.0 * 24, 0, 33 * 24, 33, true};
   picture.y = {0, 9.0 * 24, 0, 9 * 24, 9, false};

@@ -17,12 +17,12 @@ using test::Bytes;
 
 namespace {
 
-constexpr std::size_t footer_bytes = 48;
+constexpr std::size_t crop_footer_bytes = 48;
 
 /// The numbers at the end of a crop-indexed file (docs/pack-format.md).
 class Footer {
  public:
-  explicit Footer(Bytes& file) : at_(file.data() + file.size() - footer_bytes) {}
+  explicit Footer(Bytes& file) : at_(file.data() + file.size() - crop_footer_bytes) {}
 
   std::uint32_t number(std::size_t at) const {
     std::uint32_t value = 0;
@@ -73,7 +73,7 @@ TEST_CASE("an image within a marker that has no segment is refused") {
   const std::size_t index = footer.number(Footer::jpeg_bytes);
   footer.put(Footer::checksum,
              detail::checksum_of(wide.data() + index,
-                                 wide.size() - footer_bytes + Footer::checksum - index));
+                                 wide.size() - crop_footer_bytes + Footer::checksum - index));
 
   ImageDecoder decoder;
   const ImageHeader header = decoder.open(wide);

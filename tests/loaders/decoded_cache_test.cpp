@@ -24,12 +24,12 @@ using test::contains;
 
 namespace {
 
-constexpr std::int64_t records = 50;
+constexpr std::int64_t counted_records = 50;
 
 /// Records of 16 numbers that count how often they are read.
 struct Counted final : Source {
   std::string name() const override { return "counted"; }
-  std::int64_t size() const override { return records; }
+  std::int64_t size() const override { return counted_records; }
   Schema fields() const override {
     return {FieldSpec::fixed("x", DType::int32, Shape{16}),
             FieldSpec::fixed("label", DType::int64, Shape{})};
@@ -148,15 +148,16 @@ TEST_CASE("the bytes are the same with and without a cache, in memory and on dis
               {.bytes = bytes, .folder = disk ? folder / "" : std::filesystem::path()});
           CHECK(cached(cache, threads) == expected);
           const DecodedCache::Stats stats = cache.stats();
-          CHECK(stats.hits + stats.misses >= 3 * records);  // epochs join: a fourth may have begun
+          CHECK(stats.hits + stats.misses >=
+                3 * counted_records);  // epochs join: a fourth may have begun
           CHECK(stats.bytes <= bytes);
           if (bytes == plenty) {
-            CHECK(stats.samples == records);
+            CHECK(stats.samples == counted_records);
             CHECK_FALSE(stats.full);
-            CHECK(source.reads->load() < records + 16);  // epochs join: some are read twice
+            CHECK(source.reads->load() < counted_records + 16);  // epochs join: some are read twice
           } else {
             CHECK(stats.full);
-            CHECK(stats.samples < records);
+            CHECK(stats.samples < counted_records);
           }
         }
       }
@@ -243,7 +244,7 @@ TEST_CASE("what the cache's file has lost is made anew") {
   const std::int64_t reads = source->reads->load();
   CHECK(empty_files_in(folder / "") == 1);
   CHECK(cached(cache, 2) == expected);
-  CHECK(source->reads->load() >= reads + 3 * records);
+  CHECK(source->reads->load() >= reads + 3 * counted_records);
   CHECK(warnings == 1);
 }
 
@@ -257,7 +258,7 @@ TEST_CASE("a cache lets go of what it is told to, and the bytes stay the same") 
   const DecodedCache::Stats stats = cache.stats();
   CHECK(gone == before - stats.bytes);
   CHECK(stats.bytes <= before / 2);
-  CHECK(stats.samples < records);
+  CHECK(stats.samples < counted_records);
   CHECK(stats.samples > 0);
   CHECK(cached(cache, 2) == expected);
   CHECK(cache.stats().bytes <= before / 2);
@@ -296,7 +297,7 @@ TEST_CASE("a cache on disk has nothing in memory to let go of, and a gone one is
   cached(cache, 2);
   CHECK(cache.on_disk());
   CHECK(cache.shrink(0) == 0);
-  CHECK(cache.stats().samples == records);
+  CHECK(cache.stats().samples == counted_records);
 }
 
 TEST_CASE("two loaders share a cache") {
@@ -329,10 +330,10 @@ TEST_CASE("the forecast counts the cache with the source") {
   const auto source = std::make_shared<Counted>();
   const DecodedCache cache(source, {.bytes = plenty});
   CHECK(cache.source()->resident_bytes() >= 1000 + plenty);
-  CHECK(cache.source()->resident_bytes() <= 1000 + plenty + 100 * records);
+  CHECK(cache.source()->resident_bytes() <= 1000 + plenty + 100 * counted_records);
   const test::TemporaryFolder folder;
   const DecodedCache on_disk(source, {.bytes = plenty, .folder = folder / ""});
-  CHECK(on_disk.source()->resident_bytes() < 1000 + 100 * records);
+  CHECK(on_disk.source()->resident_bytes() < 1000 + 100 * counted_records);
   const Loader loader =
       Pipeline::from(cache.source()).then(cache.keep(Square())).batch({.size = 2}).build();
   std::size_t counted = 0;

@@ -29,6 +29,11 @@ inline void write_bytes(const std::filesystem::path& path, const std::vector<std
              static_cast<std::streamsize>(bytes.size()));
 }
 
+inline void make_file(const std::filesystem::path& path, const std::string& text) {
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream(path, std::ios::binary) << text;
+}
+
 /// Replaces bytes of a file wherever they are; they must be there.
 inline void damage(const std::filesystem::path& path, const std::string& before,
                    const std::string& after) {

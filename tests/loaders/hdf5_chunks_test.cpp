@@ -27,8 +27,8 @@ std::vector<std::int64_t> every_and_scattered(std::int64_t rows) {
   return indices;
 }
 
-Hdf5Table open(const std::filesystem::path& path, Residence residence, std::size_t memory,
-               int axes = 1) {
+Hdf5Table open_chunked(const std::filesystem::path& path, Residence residence, std::size_t memory,
+                       int axes = 1) {
   return Hdf5Table({.file = path,
                     .fields = {{.name = "x", .dataset = "x"}},
                     .memory = memory,
@@ -60,10 +60,11 @@ TEST_CASE("every storage of every type gives the bytes of H5Dread") {
         const auto indices = every_and_scattered(rows);
         const std::size_t row_bytes = all.size() / static_cast<std::size_t>(rows);
         const auto expected = pick(all, row_bytes, indices);
-        const Hdf5Table small = open(path, Residence::pread, 3 * chunk_bytes(storage, type), axes);
-        const Hdf5Table large = open(path, Residence::pread, 1_MiB, axes);
-        const Hdf5Table resident = open(path, Residence::resident, 1_MiB, axes);
-        const Hdf5Table library = open(path, Residence::library, 1_MiB, axes);
+        const Hdf5Table small =
+            open_chunked(path, Residence::pread, 3 * chunk_bytes(storage, type), axes);
+        const Hdf5Table large = open_chunked(path, Residence::pread, 1_MiB, axes);
+        const Hdf5Table resident = open_chunked(path, Residence::resident, 1_MiB, axes);
+        const Hdf5Table library = open_chunked(path, Residence::library, 1_MiB, axes);
         CHECK(small.size() == rows);
         CHECK(contains(small.notes()[0], "decoded chunk by chunk"));
         CHECK(contains(resident.notes()[0], "decoded into memory"));
@@ -125,7 +126,7 @@ TEST_CASE("threads that share a small cache get the same bytes") {
   write_matrix_file(path, storage, type);
   const auto all = h5dread(path, "x", type.memory);
   for (const std::size_t memory : {std::size_t{2560}, std::size_t{20000}, std::size_t{1} << 20}) {
-    const Hdf5Table table = open(path, Residence::pread, memory);
+    const Hdf5Table table = open_chunked(path, Residence::pread, memory);
     for (const int threads : {1, 2, 8}) {
       std::atomic<int> wrong = 0;
       {
@@ -152,7 +153,7 @@ TEST_CASE("chunks whose rows are all taken at once do not drive others out of th
   const MatrixType type{"", H5::PredType::STD_U16BE, H5::PredType::NATIVE_UINT16};
   write_matrix_file(path, {"", {4000, 40}, {32, 40}, {2, 1}}, type);
   const auto all = h5dread(path, "x", type.memory);
-  const Hdf5Table table = open(path, Residence::pread, 32 * 80);
+  const Hdf5Table table = open_chunked(path, Residence::pread, 32 * 80);
   const auto rows_of = [](std::int64_t chunk) {
     std::vector<std::int64_t> rows(32);
     std::iota(rows.rbegin(), rows.rend(), 32 * chunk);
@@ -171,7 +172,7 @@ TEST_CASE("the cache stays within its memory") {
   const auto path = folder / "bound.h5";
   write_matrix_file(path, {"", {4000, 40}, {32, 40}, {1}},
                     {"", H5::PredType::STD_U8LE, H5::PredType::NATIVE_UINT8});
-  const Hdf5Table table = open(path, Residence::pread, 40960);
+  const Hdf5Table table = open_chunked(path, Residence::pread, 40960);
   CHECK(table.blocking());
   CHECK(table.chunk_rows() == 32);
   CHECK(table.resident_bytes() <= 40960 + 125 * 16);
@@ -183,7 +184,7 @@ TEST_CASE("what is unpacked and what of it is used is counted, kept and whole ch
   const auto path = folder / "counted.h5";
   write_matrix_file(path, {"", {4000, 40}, {32, 40}, {1}},
                     {"", H5::PredType::STD_U8LE, H5::PredType::NATIVE_UINT8});
-  const Hdf5Table table = open(path, Residence::pread, 40960);
+  const Hdf5Table table = open_chunked(path, Residence::pread, 40960);
   const auto read = [&](const std::vector<std::int64_t>& rows) {
     const Hdf5ChunkReads before = table.chunk_reads();
     gathered(table, rows);
@@ -197,7 +198,7 @@ TEST_CASE("what is unpacked and what of it is used is counted, kept and whole ch
   std::vector<std::int64_t> all(4000);
   std::iota(all.begin(), all.end(), 0);
   CHECK(read(all) == std::pair<std::uint64_t, std::uint64_t>(122 * 32 * 40, 4000 * 40));
-  CHECK(open(path, Residence::resident, 1_MiB).chunk_reads().bytes_used == 0);
+  CHECK(open_chunked(path, Residence::resident, 1_MiB).chunk_reads().bytes_used == 0);
 }
 
 }  // namespace headrace::test

@@ -40,8 +40,8 @@ Bytes decoded(const StoredChunk& chunk, const Bytes& stored) {
   return out;
 }
 
-std::string refusal(const std::vector<ChunkFilter>& filters, std::size_t bytes,
-                    const Bytes& stored) {
+std::string codec_refusal(const std::vector<ChunkFilter>& filters, std::size_t bytes,
+                          const Bytes& stored) {
   return message_of<DataError>([&] {
     Bytes out(bytes);
     CodecScratch scratch;
@@ -110,14 +110,14 @@ TEST_CASE("a checksum that does not fit is noticed") {
 TEST_CASE("chunks that lie about their size are refused by name") {
   const Bytes zeros(1 << 20);
   const std::vector<ChunkFilter> deflate{{1, {4}}}, shuffled{{2, {4}}, {1, {4}}}, lz4{{32004, {}}};
-  CHECK(contains(refusal(deflate, 1000, deflated(zeros)), "more than its 1000 bytes"));
-  CHECK(contains(refusal(shuffled, 1000, deflated(zeros)), "unpacks to"));
-  CHECK(contains(refusal(deflate, 2 << 20, deflated(zeros)), "decodes to 1048576 bytes"));
-  CHECK(contains(refusal(deflate, 1000, Bytes(64, std::byte{0xff})), "cannot be unpacked"));
+  CHECK(contains(codec_refusal(deflate, 1000, deflated(zeros)), "more than its 1000 bytes"));
+  CHECK(contains(codec_refusal(shuffled, 1000, deflated(zeros)), "unpacks to"));
+  CHECK(contains(codec_refusal(deflate, 2 << 20, deflated(zeros)), "decodes to 1048576 bytes"));
+  CHECK(contains(codec_refusal(deflate, 1000, Bytes(64, std::byte{0xff})), "cannot be unpacked"));
   Bytes header(12, std::byte{0xff});
-  CHECK(contains(refusal(lz4, 1000, header), "announces"));
-  CHECK(contains(refusal({{32008, {0, 4, 2, 0, 2}}}, 1000, header), "announces"));
-  CHECK(contains(refusal({}, 1000, Bytes(999)), "decodes to 999 bytes, it has 1000"));
+  CHECK(contains(codec_refusal(lz4, 1000, header), "announces"));
+  CHECK(contains(codec_refusal({{32008, {0, 4, 2, 0, 2}}}, 1000, header), "announces"));
+  CHECK(contains(codec_refusal({}, 1000, Bytes(999)), "decodes to 999 bytes, it has 1000"));
 }
 
 TEST_CASE("settings that no writer gives are refused") {

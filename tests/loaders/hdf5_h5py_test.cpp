@@ -3,6 +3,7 @@
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/hdf5_files.h>
 #include <headrace/tests/support/skip.h>
+#include <headrace/tests/support/source_folder.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <cstdlib>
@@ -40,8 +41,8 @@ TEST_CASE("files of h5py and hdf5plugin read as h5py reads them, past the librar
   const std::string program = python();
   if (program.empty()) return skip("needs Python with h5py and hdf5plugin (HEADRACE_H5PY_PYTHON)");
   const TemporaryFolder folder;
-  const std::string script =
-      program + " " + HEADRACE_SOURCE_DIR + "/tests/loaders/hdf5_h5py.py " + (folder / "").string();
+  const std::string script = program + " " + headrace::test::source_folder() +
+                             "/tests/loaders/hdf5_h5py.py " + (folder / "").string();
   REQUIRE(std::system(script.c_str()) == 0);
   int datasets = 0;
   for (const char* version : {"earliest", "v110"}) {

@@ -4,6 +4,7 @@
 #include <headrace/loaders/hdf5/hdf5_table.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/hdf5_files.h>
+#include <headrace/tests/loaders/hdf5_hostile.h>
 #include <headrace/tests/loaders/hostile_files.h>
 #include <headrace/tests/support/temporary_folder.h>
 
@@ -29,9 +30,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using P = H5::PredType;
-
-constexpr std::array every_way{Residence::automatic, Residence::resident, Residence::cached,
-                               Residence::pread,     Residence::file,     Residence::library};
 
 /// The library is left to helpers while this lives.
 struct InHelper {

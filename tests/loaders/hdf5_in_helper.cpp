@@ -5,7 +5,7 @@
 
 namespace {
 
-const bool in_helper = [] {
+const bool library_in_helper = [] {
   const bool wanted = std::getenv("HEADRACE_TEST_HDF5_HELPER") != nullptr;
   headrace::use_hdf5_helper(wanted);
   return wanted;

@@ -30,7 +30,7 @@ fs::path many_chunks(const TemporaryFolder& folder, hsize_t user_block = 0) {
   return path;
 }
 
-Hdf5Table open(const fs::path& path, bool keep = true, LogCallback log = {}) {
+Hdf5Table open_indexed(const fs::path& path, bool keep = true, LogCallback log = {}) {
   return Hdf5Table({.file = path,
                     .fields = {{.dataset = "x"}},
                     .memory = 1_MiB,
@@ -123,12 +123,12 @@ TEST_CASE("a long index is kept beside the file and used again") {
   const auto path = many_chunks(folder);
   const auto kept = ChunkIndexFile::path_of(path);
   const auto indices = scattered(6000, 300);
-  const auto before = gathered(open(path, false), indices);
+  const auto before = gathered(open_indexed(path, false), indices);
   CHECK_FALSE(fs::exists(kept));
-  CHECK(gathered(open(path), indices) == before);
+  CHECK(gathered(open_indexed(path), indices) == before);
   REQUIRE(fs::exists(kept));
   const auto written = fs::last_write_time(kept);
-  CHECK(gathered(open(path), indices) == before);
+  CHECK(gathered(open_indexed(path), indices) == before);
   CHECK(fs::last_write_time(kept) == written);
 }
 
@@ -136,21 +136,22 @@ TEST_CASE("a kept index of another state of the file is not believed") {
   const TemporaryFolder folder;
   const auto path = many_chunks(folder);
   const auto indices = scattered(6000, 300);
-  open(path);
+  open_indexed(path);
   const auto kept = ChunkIndexFile::path_of(path);
-  const auto stale = fs::last_write_time(kept);
+  const auto stale = fs::last_write_time(kept) - std::chrono::hours(1);
+  fs::last_write_time(kept, stale);
   // Same name, same size or not, other contents: all chunks lie elsewhere.
   write_matrix_file(path, {"", {6000, 8}, {2, 8}, {1}},
                     {"", H5::PredType::STD_I32LE, H5::PredType::NATIVE_INT32});
   const auto expected = pick(h5dread(path, "x", H5::PredType::NATIVE_INT32), 32, indices);
-  CHECK(gathered(open(path), indices)[0] == expected);
+  CHECK(gathered(open_indexed(path), indices)[0] == expected);
   CHECK(fs::last_write_time(kept) > stale);
 }
 
 TEST_CASE("a kept index with the file's size and time but other contents is not believed") {
   const TemporaryFolder folder;
   const auto path = many_chunks(folder);
-  open(path);
+  open_indexed(path);
   const auto time = fs::last_write_time(path);
   const detail::FileIdentity before = detail::Hdf5File(path).identity();
   flip_byte(path, static_cast<std::streamoff>(fs::file_size(path)) - 1);
@@ -166,7 +167,7 @@ TEST_CASE("an index whose places are mixed up is built anew, though its checksum
   const TemporaryFolder folder;
   const auto path = many_chunks(folder);
   const auto indices = scattered(6000, 300);
-  const auto expected = gathered(open(path), indices);
+  const auto expected = gathered(open_indexed(path), indices);
   const auto identity = detail::Hdf5File(path).identity();
   const std::string key = key_in(ChunkIndexFile::path_of(path));
   const auto places = places_in(path, key);
@@ -184,7 +185,7 @@ TEST_CASE("an index whose places are mixed up is built anew, though its checksum
     file.put(key, forged);
     REQUIRE(file.save().empty());
     CHECK(places_in(path, key) == (forged == forgeries.back() ? Places() : forged));
-    CHECK(gathered(open(path), indices) == expected);
+    CHECK(gathered(open_indexed(path), indices) == expected);
     CHECK(places_in(path, key) == places);
   }
 }
@@ -193,7 +194,7 @@ TEST_CASE("a seal binds an index to its dataset, its places and the data there")
   const TemporaryFolder folder;
   const auto path = many_chunks(folder);
   const auto kept = ChunkIndexFile::path_of(path);
-  open(path);
+  open_indexed(path);
   const std::string key = key_in(kept);
   const auto places = places_in(path, key);
   REQUIRE(places.size() == 3000);
@@ -205,7 +206,7 @@ TEST_CASE("a seal binds an index to its dataset, its places and the data there")
   for (std::streamoff i = 0; i < 16; ++i)
     swap_bytes(kept, end - 32 + i, 16);
   CHECK(places_in(path, key).empty());
-  open(path);
+  open_indexed(path);
   CHECK(places_in(path, key) == places);
 
   // The data of chunks that are looked at change, in a file of the same size, time, beginning and
@@ -227,16 +228,17 @@ TEST_CASE("an index file of 4 GB that is none costs nothing, whatever it begins 
   const TemporaryFolder folder;
   const auto path = many_chunks(folder);
   const auto indices = scattered(6000, 50);
-  const auto expected = gathered(open(path), indices);
+  const auto expected = gathered(open_indexed(path), indices);
   const auto kept = ChunkIndexFile::path_of(path);
   // All but the places; head; magic and identity; magic; nothing.
   for (const std::uintmax_t bytes : {fs::file_size(kept) - 3000 * 16, std::uintmax_t{44},
                                      std::uintmax_t{36}, std::uintmax_t{8}, std::uintmax_t{0}}) {
     CAPTURE(bytes);
-    open(path);
+    open_indexed(path);
     fs::resize_file(kept, bytes);
     fs::resize_file(kept, std::uintmax_t{4} << 30);
-    CHECK(peak_growth([&] { CHECK(gathered(open(path), indices) == expected); }) < 64 << 20);
+    CHECK(peak_growth([&] { CHECK(gathered(open_indexed(path), indices) == expected); }) <
+          64 << 20);
     CHECK(fs::file_size(kept) < 1 << 20);
   }
 }
@@ -245,18 +247,18 @@ TEST_CASE("a damaged kept index is built anew, wherever the damage is") {
   const TemporaryFolder folder;
   const auto path = many_chunks(folder);
   const auto indices = scattered(6000, 300);
-  const auto expected = gathered(open(path), indices);
+  const auto expected = gathered(open_indexed(path), indices);
   const auto kept = ChunkIndexFile::path_of(path);
   const auto size = static_cast<std::streamoff>(fs::file_size(kept));
   for (const std::streamoff at : {std::streamoff{0}, std::streamoff{9}, std::streamoff{40},
                                   std::streamoff{90}, size / 2, size - 2}) {
     CAPTURE(at);
     flip_byte(kept, at);
-    CHECK(gathered(open(path), indices) == expected);
+    CHECK(gathered(open_indexed(path), indices) == expected);
   }
   for (const std::uintmax_t bytes : {0U, 5U, 11U, 30U, 1000U}) {
     fs::resize_file(kept, bytes);
-    CHECK(gathered(open(path), indices) == expected);
+    CHECK(gathered(open_indexed(path), indices) == expected);
   }
 }
 
@@ -268,11 +270,12 @@ TEST_CASE("a folder that cannot be written costs one line of the log") {
   std::ofstream(ChunkIndexFile::path_of(path) / "full") << "x";
   std::vector<std::string> log;
   const Hdf5Table table =
-      open(path, true, [&](LogLevel, std::string_view line) { log.emplace_back(line); });
+      open_indexed(path, true, [&](LogLevel, std::string_view line) { log.emplace_back(line); });
   CHECK(std::ranges::count_if(log, [](const std::string& line) {
           return contains(line, "could not be kept beside the file");
         }) == 1);
-  CHECK(gathered(table, scattered(6000, 10)) == gathered(open(path, false), scattered(6000, 10)));
+  CHECK(gathered(table, scattered(6000, 10)) ==
+        gathered(open_indexed(path, false), scattered(6000, 10)));
 }
 
 }  // namespace headrace::test

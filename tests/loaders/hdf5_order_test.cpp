@@ -16,16 +16,16 @@
 namespace headrace::test {
 namespace {
 
-constexpr std::int64_t rows = 3000, chunk = 32, window = 8;
+constexpr std::int64_t numbered_rows = 3000, numbered_chunk = 32, numbered_window = 8;
 
 /// Row i begins with the number i.
 std::shared_ptr<const Hdf5Table> numbered(const TemporaryFolder& folder, std::size_t memory) {
   const auto path = folder / ("numbered" + std::to_string(memory) + ".h5");
-  std::vector<std::int32_t> values(rows * 5);
+  std::vector<std::int32_t> values(numbered_rows * 5);
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = static_cast<std::int32_t>(i % 5 == 0 ? i / 5 : 7 * i);
   write(H5::H5File(path.c_str(), H5F_ACC_TRUNC),
-        {"x", H5::PredType::STD_I32BE, {rows, 5}, {chunk, 5}, 3}, values.data(),
+        {"x", H5::PredType::STD_I32BE, {numbered_rows, 5}, {numbered_chunk, 5}, 3}, values.data(),
         H5::PredType::NATIVE_INT32);
   return std::make_shared<const Hdf5Table>(Hdf5TableOptions{
       .file = path, .fields = {{.dataset = "x"}}, .memory = memory, .residence = Residence::pread});
@@ -42,7 +42,8 @@ Loader loader_of(const std::shared_ptr<const Hdf5Table>& table, const Run& run) 
   LoaderOptions options;
   options.runtime = Runtime({.threads = run.threads, .io_threads = run.threads});
   return Pipeline::from(table)
-      .order(ShuffledByChunk{.seed = run.seed, .chunk = table->chunk_rows(), .window = window})
+      .order(ShuffledByChunk{
+          .seed = run.seed, .chunk = table->chunk_rows(), .window = numbered_window})
       .ranks(run.ranks)
       .batch({.size = run.batch, .tail = Tail::drop})
       .build(options);
@@ -115,32 +116,38 @@ TEST_CASE("a run goes on in the middle of a window") {
 }
 
 TEST_CASE("the rows of a window come from its chunks alone") {
-  const auto order = ShuffledByChunk{.seed = 5, .chunk = chunk, .window = window}.bind(chunk * 96);
-  std::vector<std::int64_t> indices(window * chunk);
-  for (std::int64_t first = 0; first < chunk * 96; first += window * chunk) {
+  const auto order =
+      ShuffledByChunk{.seed = 5, .chunk = numbered_chunk, .window = numbered_window}.bind(
+          numbered_chunk * 96);
+  std::vector<std::int64_t> indices(numbered_window * numbered_chunk);
+  for (std::int64_t first = 0; first < numbered_chunk * 96;
+       first += numbered_window * numbered_chunk) {
     std::set<std::int64_t> chunks;
     order->indices(0, first, indices);
     for (const std::int64_t index : indices)
-      chunks.insert(index / chunk);
-    CHECK(chunks.size() == window);
+      chunks.insert(index / numbered_chunk);
+    CHECK(chunks.size() == numbered_window);
   }
 }
 
 TEST_CASE("the share of pairs in a window that are neighbours in storage is what is stated") {
   // Two rows of a window come from one chunk with probability (chunk - 1) / (window * chunk - 1).
-  const auto order = ShuffledByChunk{.seed = 5, .chunk = chunk, .window = window}.bind(chunk * 96);
-  std::vector<std::int64_t> indices(window * chunk);
+  const auto order =
+      ShuffledByChunk{.seed = 5, .chunk = numbered_chunk, .window = numbered_window}.bind(
+          numbered_chunk * 96);
+  std::vector<std::int64_t> indices(numbered_window * numbered_chunk);
   double same = 0, pairs = 0;
   for (std::int64_t epoch = 0; epoch < 40; ++epoch) {
-    for (std::int64_t first = 0; first < chunk * 96; first += window * chunk) {
+    for (std::int64_t first = 0; first < numbered_chunk * 96;
+         first += numbered_window * numbered_chunk) {
       order->indices(epoch, first, indices);
       for (std::size_t k = 1; k < indices.size(); ++k) {
-        same += indices[k] / chunk == indices[k - 1] / chunk ? 1 : 0;
+        same += indices[k] / numbered_chunk == indices[k - 1] / numbered_chunk ? 1 : 0;
         ++pairs;
       }
     }
   }
-  const double stated = (chunk - 1.0) / (window * chunk - 1.0);
+  const double stated = (numbered_chunk - 1.0) / (numbered_window * numbered_chunk - 1.0);
   CHECK(same / pairs == doctest::Approx(stated).epsilon(0.02));
 }
 

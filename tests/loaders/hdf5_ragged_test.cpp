@@ -73,7 +73,7 @@ std::vector<Row> rows_of(const Hdf5Table& table) {
   return rows;
 }
 
-Hdf5Table open(const fs::path& path, Residence residence = Residence::automatic) {
+Hdf5Table open_ragged(const fs::path& path, Residence residence = Residence::automatic) {
   return Hdf5Table({.file = path, .fields = {{.dataset = "x"}}, .residence = residence});
 }
 
@@ -102,7 +102,7 @@ TEST_CASE("sequences of variable length equal H5Dread, every type, layout and re
         const auto expected = h5dread_rows(path, type.memory);
         for (const Residence residence :
              {Residence::automatic, Residence::pread, Residence::cached, Residence::library}) {
-          const Hdf5Table table = open(path, residence);
+          const Hdf5Table table = open_ragged(path, residence);
           CHECK(rows_of(table) == expected);
           const FieldSpec field = *table.fields().begin();
           CHECK(field.kind == FieldSpec::Kind::ragged);
@@ -135,7 +135,7 @@ TEST_CASE("strings of variable length are their bytes; rows never written are em
     place.selectHyperslab(H5S_SELECT_SET, &half, &first);
     data.write(pointers.data(), text, H5::DataSpace(1, &half), place);
   }
-  const Hdf5Table table = open(path);
+  const Hdf5Table table = open_ragged(path);
   CHECK(table.fields().begin()->dtype == DType::uint8);
   for (std::int64_t i = 0; i < 10; ++i) {
     const Row row = row_of(table, i);
@@ -209,7 +209,7 @@ TEST_CASE("a heap with any damaged byte gives values or an error, never more") {
     std::ofstream(path, std::ios::binary | std::ios::trunc)
         .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     try {
-      rows_of(open(path));
+      rows_of(open_ragged(path));
     } catch (const DataError&) {
       ++errors;
     }
@@ -242,7 +242,7 @@ TEST_CASE("a reference whose length exceeds its object, or the file, is an error
       file.seekp(static_cast<std::streamoff>(at));
       file.write(reinterpret_cast<const char*>(&length), 4);
     }
-    const std::string message = message_of<DataError>([&] { rows_of(open(path)); });
+    const std::string message = message_of<DataError>([&] { rows_of(open_ragged(path)); });
     CHECK(contains(message, "lies.h5"));
     CHECK(contains(message, length == 5 ? "shorter object" : "more than the file"));
   }

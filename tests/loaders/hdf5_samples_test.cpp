@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using P = H5::PredType;
 
 constexpr std::array past_library{Residence::resident, Residence::pread};
-constexpr std::array every_way{Residence::resident, Residence::pread, Residence::library};
+constexpr std::array sample_ways{Residence::resident, Residence::pread, Residence::library};
 
 /// [files, long, short, mels, frames] with a label a file and a weight a long segment.
 void write_segments(const fs::path& path, hsize_t files, const std::vector<hsize_t>& chunk,
@@ -59,7 +59,7 @@ TEST_CASE("leading axes become samples, and values of outer axes belong to all o
   for (const std::vector<hsize_t>& chunk :
        {std::vector<hsize_t>{}, {1, 4, 2, 6, 5}, {2, 3, 2, 4, 5}}) {
     write_segments(path, 3, chunk, 0);
-    for (const Residence residence : every_way) {
+    for (const Residence residence : sample_ways) {
       const Hdf5Table table(segments(path, residence));
       CHECK(to_string(table.fields()) ==
             "{mel: uint16 [6, 5], label: int16 [], weight: int16 [3]}");
@@ -104,7 +104,7 @@ TEST_CASE("several files are one table, and the origin names file and place") {
   write_segments(folder / "a.h5", 3, {}, 0);
   write_segments(folder / "b.h5", 1, {1, 2, 2, 6, 5}, 720);
   write_segments(folder / "c.h5", 2, {}, 960);
-  for (const Residence residence : every_way) {
+  for (const Residence residence : sample_ways) {
     Hdf5TableOptions options = segments(folder / "a.h5", residence);
     options.more_files = {folder / "b.h5", folder / "c.h5"};
     const Hdf5Table table(options);

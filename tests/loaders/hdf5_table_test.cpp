@@ -17,8 +17,10 @@
 namespace headrace::test {
 namespace {
 
-constexpr std::array every_way{Residence::automatic, Residence::resident, Residence::pread,
-                               Residence::library};
+using P = H5::PredType;
+
+constexpr std::array table_ways{Residence::automatic, Residence::resident, Residence::pread,
+                                Residence::library};
 
 std::vector<std::int64_t> all_and_scattered(std::int64_t rows) {
   std::vector<std::int64_t> indices = scattered(rows, 150);
@@ -46,7 +48,6 @@ struct TypeCase {
 };
 
 std::vector<TypeCase> number_types() {
-  using P = H5::PredType;
   return {{P::STD_U8LE, P::NATIVE_UINT8, DType::uint8},
           {P::STD_I8BE, P::NATIVE_INT8, DType::int8},
           {P::STD_U16BE, P::NATIVE_UINT16, DType::uint16},
@@ -93,7 +94,7 @@ TEST_CASE("every type in either byte order gives the bytes of H5Dread, in every 
           type.memory);
     const std::vector<std::byte> expected = h5dread(path, "x", type.memory);
     const auto indices = all_and_scattered(40);
-    for (Residence residence : every_way) {
+    for (Residence residence : table_ways) {
       const Hdf5Table table = table_of(path, {"/x"}, residence);
       CAPTURE(to_string(table.fields()));
       CHECK(table.fields() == Schema{FieldSpec::fixed("x", type.dtype, {3, 2})});
@@ -132,7 +133,7 @@ TEST_CASE("bfloat16, booleans, enumerations, strings and arrays become fields") 
   file.close();
 
   const std::vector<std::int64_t> second{1};
-  for (Residence residence : every_way) {
+  for (Residence residence : table_ways) {
     const Hdf5Table table =
         table_of(path, {"brain", "flag", "colour", "text", "triple"}, residence);
     CHECK(to_string(table.fields()) ==
@@ -150,7 +151,6 @@ TEST_CASE("bfloat16, booleans, enumerations, strings and arrays become fields") 
 }
 
 TEST_CASE("compact and unwritten datasets come through the library, and a note says so") {
-  using P = H5::PredType;
   const TemporaryFolder folder;
   const auto path = folder / "layouts.h5";
   {
@@ -194,7 +194,7 @@ TEST_CASE("a user block moves every offset") {
   write(H5::H5File(path.c_str(), H5F_ACC_TRUNC, creation), {"x", H5::PredType::STD_U8LE, {30, 8}},
         values.data(), H5::PredType::NATIVE_UINT8);
   const auto indices = all_and_scattered(30);
-  for (Residence residence : every_way) {
+  for (Residence residence : table_ways) {
     CHECK(gathered(table_of(path, {"x"}, residence), indices)[0] == pick(values, 8, indices));
   }
 }
@@ -325,7 +325,7 @@ TEST_CASE("a dataset without rows is a table of size 0") {
   const auto path = folder / "empty.h5";
   write(H5::H5File(path.c_str(), H5F_ACC_TRUNC), {"x", H5::PredType::STD_U8LE, {0, 5}}, "",
         H5::PredType::NATIVE_UINT8);
-  for (Residence residence : every_way) {
+  for (Residence residence : table_ways) {
     const Hdf5Table table = table_of(path, {"x"}, residence);
     CHECK(table.size() == 0);
     CHECK(gathered(table, {})[0].empty());

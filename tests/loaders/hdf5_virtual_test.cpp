@@ -53,8 +53,8 @@ void write_source(const fs::path& path, hsize_t rows, const Planned& like) {
   write(H5::H5File(path.c_str(), H5F_ACC_TRUNC), plan, values.data(), P::NATIVE_INT32);
 }
 
-Hdf5Table open(const fs::path& path, Residence residence = Residence::library,
-               std::vector<std::string>* log = nullptr) {
+Hdf5Table open_virtual(const fs::path& path, Residence residence = Residence::library,
+                       std::vector<std::string>* log = nullptr) {
   Hdf5TableOptions options{
       .file = path, .fields = {{.dataset = "x"}}, .memory = 1_MiB, .residence = residence};
   if (log != nullptr)
@@ -62,8 +62,8 @@ Hdf5Table open(const fs::path& path, Residence residence = Residence::library,
   return Hdf5Table(options);
 }
 
-std::string refusal(const fs::path& path) {
-  return message_of<DataError>([&] { open(path); });
+std::string virtual_refusal(const fs::path& path) {
+  return message_of<DataError>([&] { open_virtual(path); });
 }
 
 }  // namespace
@@ -86,12 +86,13 @@ TEST_CASE("virtual datasets equal H5Dread: any source, holes, every residence th
   for (const Residence residence : {Residence::automatic, Residence::resident, Residence::cached,
                                     Residence::file, Residence::library}) {
     std::vector<std::string> log;
-    const Hdf5Table table = open(path, residence, &log);
+    const Hdf5Table table = open_virtual(path, residence, &log);
     CHECK(gathered(table, indices)[0] == pick(all, 32, indices));
     CHECK(std::ranges::count_if(
               log, [](const std::string& line) { return contains(line, "is virtual"); }) == 1);
   }
-  CHECK(contains(message_of<ConfigError>([&] { open(path, Residence::pread); }), "is virtual"));
+  CHECK(contains(message_of<ConfigError>([&] { open_virtual(path, Residence::pread); }),
+                 "is virtual"));
 }
 
 TEST_CASE("a virtual dataset of its own file, and one beside a staged file, are read") {
@@ -131,7 +132,7 @@ TEST_CASE("sources outside the folder are refused, however they are reached") {
     write_virtual(path, 4, {{name, 0, 4}});
     CHECK(h5dread(path, "x", P::NATIVE_INT32) ==
           h5dread(folder / "secret.h5", "x", P::NATIVE_INT32));
-    CHECK(contains(refusal(path), "outside the folder"));
+    CHECK(contains(virtual_refusal(path), "outside the folder"));
   }
 }
 
@@ -139,20 +140,20 @@ TEST_CASE("a source that cannot be read alone is refused by name, not read as fi
   const TemporaryFolder folder;
   const auto path = folder / "virtual.h5";
   write_virtual(path, 4, {{"missing.h5", 0, 4}});
-  CHECK(contains(refusal(path), "missing.h5; put it back"));
+  CHECK(contains(virtual_refusal(path), "missing.h5; put it back"));
 
   std::ofstream(folder / "text.h5") << "no HDF5";
   write_virtual(path, 4, {{"text.h5", 0, 4}});
-  const std::string text = refusal(path);
+  const std::string text = virtual_refusal(path);
   CAPTURE(text);
   CHECK(contains(text, "text.h5: cannot be opened"));
 
   write_virtual(folder / "nested.h5", 4, {{"missing.h5", 0, 4}});
   write_virtual(path, 4, {{"nested.h5", 0, 4}});
-  CHECK(contains(refusal(path), "virtual itself"));
+  CHECK(contains(virtual_refusal(path), "virtual itself"));
 
   write_virtual(path, 4, {{".", 0, 4}});
-  CHECK(contains(refusal(path), "virtual itself"));
+  CHECK(contains(virtual_refusal(path), "virtual itself"));
 }
 
 TEST_CASE("virtual datasets that grow with their sources are read, patterns of names refused") {
@@ -178,7 +179,7 @@ TEST_CASE("virtual datasets that grow with their sources are read, patterns of n
     file.createDataSet("x", P::STD_I32LE, H5::DataSpace(2, once, most), grows);
     file.createDataSet("pattern", P::STD_I32LE, H5::DataSpace(2, extents, most), pattern);
   }
-  const Hdf5Table table = open(path);
+  const Hdf5Table table = open_virtual(path);
   REQUIRE(table.size() == 10);
   CHECK(gathered(table, scattered(10, 30))[0] == pick(noise(320), 32, scattered(10, 30)));
   CHECK(contains(
@@ -206,7 +207,7 @@ TEST_CASE("sources with external storage, external links or plugins are refused"
                                      {"/plugin", "filter 32001"},
                                      {"/link", "external link to \"/etc/other.h5\""}}) {
     write_virtual(path, 4, {{"source.h5", 0, 4, dataset}});
-    CHECK(contains(refusal(path), why));
+    CHECK(contains(virtual_refusal(path), why));
   }
 }
 
@@ -214,7 +215,7 @@ TEST_CASE("a source that is changed under the table gives an error with its name
   const TemporaryFolder folder;
   write_source(folder / "source.h5", 4, {"", P::STD_I32LE, {}});
   write_virtual(folder / "virtual.h5", 4, {{"source.h5", 0, 4}});
-  const Hdf5Table table = open(folder / "virtual.h5");
+  const Hdf5Table table = open_virtual(folder / "virtual.h5");
   const std::vector<std::int64_t> indices{3, 1};
   CHECK_NOTHROW(gathered(table, indices));
   const auto source = folder / "source.h5";

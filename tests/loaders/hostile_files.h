@@ -1,5 +1,7 @@
 #pragma once
 
+#include <headrace/tests/support/source_folder.h>
+
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -14,8 +16,8 @@ namespace headrace::test {
 inline std::vector<std::filesystem::path> write_hostile_files(const std::filesystem::path& folder) {
   namespace fs = std::filesystem;
   std::vector<fs::path> written;
-  for (const auto& entry :
-       fs::directory_iterator(fs::path(HEADRACE_SOURCE_DIR) / "tests/loaders/hostile")) {
+  for (const auto& entry : fs::directory_iterator(fs::path(headrace::test::source_folder()) /
+                                                  "tests/loaders/hostile")) {
     std::ifstream from(entry.path());
     std::string line;
     std::getline(from, line);

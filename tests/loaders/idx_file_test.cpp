@@ -37,7 +37,7 @@ std::filesystem::path packed(const std::filesystem::path& file, const std::strin
   return file;
 }
 
-std::string refusal(const std::filesystem::path& file) {
+std::string idx_refusal(const std::filesystem::path& file) {
   return message_of<DataError>([&] { read_idx(file); });
 }
 
@@ -102,7 +102,7 @@ TEST_CASE("a file that is not a whole IDX file is refused by name, with the rule
   const auto check = [&](const std::string& bytes, const std::string& rule) {
     for (const auto& file :
          {plain(folder / "broken", bytes), packed(folder / "broken.gz", bytes)}) {
-      const std::string message = refusal(file);
+      const std::string message = idx_refusal(file);
       CAPTURE(message);
       CHECK(contains(message, "broken"));
       CHECK(contains(message, rule));
@@ -130,10 +130,11 @@ TEST_CASE("a packed file that is cut or damaged is refused") {
   std::ifstream in(file, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
 
-  CHECK(contains(refusal(plain(folder / "cut.gz", bytes.substr(0, bytes.size() / 2))), "cut.gz"));
+  CHECK(
+      contains(idx_refusal(plain(folder / "cut.gz", bytes.substr(0, bytes.size() / 2))), "cut.gz"));
   std::string wrong = bytes;
   wrong[wrong.size() - 6] = static_cast<char>(wrong[wrong.size() - 6] ^ 1);
-  CHECK(contains(refusal(plain(folder / "sum.gz", wrong)), "unpacked"));
+  CHECK(contains(idx_refusal(plain(folder / "sum.gz", wrong)), "unpacked"));
 }
 
 TEST_CASE("sizes over the limit and files that are not there have errors of their own") {

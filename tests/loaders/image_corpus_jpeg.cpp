@@ -3,8 +3,8 @@
 namespace headrace::test {
 namespace {
 
-constexpr int width = 72;
-constexpr int height = 56;
+constexpr int jpeg_width = 72;
+constexpr int jpeg_height = 56;
 
 Bytes jpeg(const JpegSpec& spec) {
   return encode_jpeg(spec, picture(spec.width, spec.height, spec.components));
@@ -57,25 +57,25 @@ void add_samplings(OddFiles& files) {
 }
 
 void add_orientations(OddFiles& files) {
-  const Bytes plain = jpeg({.width = width, .height = height});
+  const Bytes plain = jpeg({.width = jpeg_width, .height = jpeg_height});
   const Pixels stored = plain_decode(plain);
   for (int o = 1; o <= 8; ++o) {
     for (bool big : {false, true}) {
       files.show("JPEG of orientation " + std::to_string(o) + (big ? " MM" : " II"),
-                 with_orientation(plain, o, big), o >= 5 ? height : width, o >= 5 ? width : height,
-                 oriented(stored, width, height, o));
+                 with_orientation(plain, o, big), o >= 5 ? jpeg_height : jpeg_width,
+                 o >= 5 ? jpeg_width : jpeg_height, oriented(stored, jpeg_width, jpeg_height, o));
     }
   }
   for (int o : {0, 9, 255}) {
-    files.show("JPEG of orientation " + std::to_string(o), with_orientation(plain, o), width,
-               height, stored);
+    files.show("JPEG of orientation " + std::to_string(o), with_orientation(plain, o), jpeg_width,
+               jpeg_height, stored);
   }
   // An EXIF block that points outside itself: a picture with nonsense beside it.
   const Bytes six = with_orientation(plain, 6);
   files.show("JPEG whose EXIF directory lies outside",
-             with(six, 0xe1, 14, {0xf0, 0xff, 0xff, 0x7f}), width, height, stored);
+             with(six, 0xe1, 14, {0xf0, 0xff, 0xff, 0x7f}), jpeg_width, jpeg_height, stored);
   files.show("JPEG whose EXIF has many entries and few bytes", with(six, 0xe1, 18, {0xff, 0xff}),
-             height, width, oriented(stored, width, height, 6));
+             jpeg_height, jpeg_width, oriented(stored, jpeg_width, jpeg_height, 6));
 }
 
 /// The file with the length of a segment changed and nothing else.
@@ -84,7 +84,7 @@ Bytes with_length(const Bytes& file, unsigned marker, unsigned length) {
 }
 
 void add_lying_headers(OddFiles& files) {
-  const Bytes plain = jpeg({.width = width, .height = height});
+  const Bytes plain = jpeg({.width = jpeg_width, .height = jpeg_height});
   const auto sof = [&](std::size_t offset, std::initializer_list<unsigned> values) {
     return with(plain, 0xc0, offset, values);
   };
@@ -105,7 +105,7 @@ void add_lying_headers(OddFiles& files) {
   files.either("JPEG a row of pixels lower than it is", sof(5, {0, 40}));
   files.refuse("JPEG without quantisation tables", without(plain, 0xdb));
   // The standard's own tables stand in, as in films of JPEGs; these were written by them.
-  files.show("JPEG without Huffman tables", without(plain, 0xc4), width, height,
+  files.show("JPEG without Huffman tables", without(plain, 0xc4), jpeg_width, jpeg_height,
              plain_decode(plain));
   files.refuse("JPEG without a frame header", without(plain, 0xc0));
   files.refuse("JPEG whose Huffman table is too long", with(plain, 0xc4, 5, {255, 255, 255}));
@@ -135,24 +135,27 @@ void add_odd_jpegs(OddFiles& files) {
       files.show("CMYK JPEG", ink, 40, 24, ink_to_rgb(plain_decode(ink, JCS_CMYK)));
     }
   }
-  const Bytes plain = jpeg({.width = width, .height = height});
+  const Bytes plain = jpeg({.width = jpeg_width, .height = jpeg_height});
   // Adobe's marker says that the three components are red, green and blue.
   Bytes stored_rgb(plain.begin(), plain.begin() + 2);
   const Bytes adobe = from_hex("ff ee 00 0e 41 64 6f 62 65 00 64 00 00 00 00 00");
   stored_rgb.insert(stored_rgb.end(), adobe.begin(), adobe.end());
   const Bytes bare = without(plain, 0xe0);
   stored_rgb.insert(stored_rgb.end(), bare.begin() + 2, bare.end());
-  files.show("JPEG of red, green and blue", stored_rgb, width, height, plain_decode(stored_rgb));
+  files.show("JPEG of red, green and blue", stored_rgb, jpeg_width, jpeg_height,
+             plain_decode(stored_rgb));
   Bytes trailing = plain;
   trailing.insert(trailing.end(), 1000, std::byte{0x5a});
-  files.show("JPEG with other things behind it", trailing, width, height, plain_decode(plain));
+  files.show("JPEG with other things behind it", trailing, jpeg_width, jpeg_height,
+             plain_decode(plain));
 }
 
 void add_bad_jpegs(OddFiles& files) {
-  const JpegSpec spec{.width = width, .height = height};
+  const JpegSpec spec{.width = jpeg_width, .height = jpeg_height};
   const Bytes plain = jpeg(spec);
-  const Bytes progressive = jpeg({.width = width, .height = height, .progressive = true});
-  const Bytes marked = jpeg({.width = width, .height = height, .h_samp = 1, .restart_rows = 1});
+  const Bytes progressive = jpeg({.width = jpeg_width, .height = jpeg_height, .progressive = true});
+  const Bytes marked =
+      jpeg({.width = jpeg_width, .height = jpeg_height, .h_samp = 1, .restart_rows = 1});
   files.cuts("JPEG", plain, 16);
   files.cuts("progressive JPEG", progressive, 16);
   for (std::size_t part = 3; part < 8; ++part) {

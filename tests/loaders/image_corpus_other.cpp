@@ -5,8 +5,8 @@
 namespace headrace::test {
 namespace {
 
-constexpr int width = 40;
-constexpr int height = 30;
+constexpr int lossless_width = 40;
+constexpr int lossless_height = 30;
 
 /// The checksum of the chunk that begins at `at`, made right.
 void check_chunk(Bytes& png, std::size_t at, std::size_t length) {
@@ -64,7 +64,7 @@ void add_png_palettes(OddFiles& files) {
   for (int bits : {1, 2, 4, 8}) {
     for (bool interlaced : {false, true}) {
       const int columns = 20 * 8 / bits;
-      const Pixels rows = picture(20, height, 1);
+      const Pixels rows = picture(20, lossless_height, 1);
       const Pixels values = unpacked(rows, bits);
       const std::vector<png_color> colours = palette(1 << bits);
       const std::string name = std::to_string(bits) + " bits" + (interlaced ? ", interlaced" : "");
@@ -76,14 +76,16 @@ void add_png_palettes(OddFiles& files) {
                          static_cast<std::uint8_t>(v * 255 / ((1 << bits) - 1)));
       }
       PngSpec spec{.width = columns,
-                   .height = height,
+                   .height = lossless_height,
                    .bits = bits,
                    .colour = PNG_COLOR_TYPE_GRAY,
                    .interlaced = interlaced};
-      files.show("grey PNG of " + name, encode_png(spec, rows, 20), columns, height, stretched);
+      files.show("grey PNG of " + name, encode_png(spec, rows, 20), columns, lossless_height,
+                 stretched);
       spec.colour = PNG_COLOR_TYPE_PALETTE;
       spec.palette = colours;
-      files.show("palette PNG of " + name, encode_png(spec, rows, 20), columns, height, looked_up);
+      files.show("palette PNG of " + name, encode_png(spec, rows, 20), columns, lossless_height,
+                 looked_up);
     }
   }
 }
@@ -94,8 +96,8 @@ void add_tiff(OddFiles& files, const std::string& name, const TiffSpec& spec, co
 }
 
 void add_tiffs(OddFiles& files) {
-  const Pixels pixels = picture(width, height, 3);
-  const Pixels grey = picture(width, height, 1);
+  const Pixels pixels = picture(lossless_width, lossless_height, 3);
+  const Pixels grey = picture(lossless_width, lossless_height, 1);
   add_tiff(files, "tiles of deflate",
            {.compression = COMPRESSION_ADOBE_DEFLATE, .predictor = 2, .tile = 16}, pixels, pixels);
   add_tiff(files, "strips of LZW in planes", {.compression = COMPRESSION_LZW, .planes = true},
@@ -106,8 +108,8 @@ void add_tiffs(OddFiles& files) {
            grey_to_rgb(grey));
   for (int o = 1; o <= 8; ++o) {
     files.show("TIFF of orientation " + std::to_string(o), encode_tiff({.orientation = o}, pixels),
-               o >= 5 ? height : width, o >= 5 ? width : height,
-               oriented(pixels, width, height, o));
+               o >= 5 ? lossless_height : lossless_width, o >= 5 ? lossless_width : lossless_height,
+               oriented(pixels, lossless_width, lossless_height, o));
   }
   const Bytes lzw = encode_tiff({.compression = COMPRESSION_LZW}, pixels);
   const Bytes tiled = encode_tiff({.compression = COMPRESSION_ADOBE_DEFLATE, .tile = 16}, pixels);
@@ -120,13 +122,13 @@ void add_tiffs(OddFiles& files) {
 
 void add_pngs(OddFiles& files) {
   add_png_palettes(files);
-  const Pixels pixels = picture(width, height, 3);
+  const Pixels pixels = picture(lossless_width, lossless_height, 3);
   const Bytes plain = encode_png({}, pixels, 120);
   const Bytes interlaced = encode_png({.interlaced = true}, pixels, 120);
-  files.show("interlaced PNG", interlaced, width, height, pixels);
+  files.show("interlaced PNG", interlaced, lossless_width, lossless_height, pixels);
   Bytes trailing = plain;
   trailing.insert(trailing.end(), 100, std::byte{1});
-  files.show("PNG with other things behind it", trailing, width, height, pixels);
+  files.show("PNG with other things behind it", trailing, lossless_width, lossless_height, pixels);
   files.cuts("PNG", plain, 16);
   files.cuts("interlaced PNG", interlaced, 8);
   files.flips("PNG", plain, 16, 4);
@@ -148,7 +150,7 @@ void add_pngs(OddFiles& files) {
   files.either("PNG whose palette is short",
                with_palette_of(
                    encode_png({.bits = 4, .colour = PNG_COLOR_TYPE_PALETTE, .palette = palette(16)},
-                              picture(20, height, 1), 20),
+                              picture(20, lossless_height, 1), 20),
                    3));
 }
 

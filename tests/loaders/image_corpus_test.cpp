@@ -18,7 +18,7 @@ namespace {
 constexpr int most_pixels = 1 << 22;  // of what is decoded here; larger pictures stay headers
 
 /// What became of a file: its pixels, or why it was refused.
-struct Outcome {
+struct FileOutcome {
   std::string refusal{};
   int width = 0;
   int height = 0;
@@ -27,14 +27,14 @@ struct Outcome {
   std::string label_refusal{};
   std::vector<std::uint16_t> labels{};
 
-  friend bool operator==(const Outcome&, const Outcome&) = default;
+  friend bool operator==(const FileOutcome&, const FileOutcome&) = default;
 };
 
 ImageWindow window_of(const Region& region) {
   return {double(region.x), double(region.y), double(region.width), double(region.height), region};
 }
 
-void decode(const Bytes& file, Outcome& outcome) {
+void decode(const Bytes& file, FileOutcome& outcome) {
   ImageDecoder& decoder = ImageDecoder::this_thread();
   const ImageHeader header = decoder.open(file);
   const int width = outcome.width = header.shown_width();
@@ -55,7 +55,7 @@ void decode(const Bytes& file, Outcome& outcome) {
   outcome.part = pixels;
 }
 
-void decode_labels(const Bytes& file, Outcome& outcome) {
+void decode_labels(const Bytes& file, FileOutcome& outcome) {
   ImageDecoder& decoder = ImageDecoder::this_thread();
   const ImageHeader header = decoder.open(file);
   if (std::int64_t{header.width} * header.height > most_pixels) return;
@@ -66,8 +66,8 @@ void decode_labels(const Bytes& file, Outcome& outcome) {
   outcome.labels = labels;
 }
 
-Outcome outcome_of(const Bytes& file) {
-  Outcome outcome;
+FileOutcome outcome_of(const Bytes& file) {
+  FileOutcome outcome;
   try {
     decode(file, outcome);
   } catch (const DataError& error) {
@@ -120,7 +120,7 @@ TEST_CASE("the corpus is large and its files differ") {
 
 TEST_CASE("odd files give their picture or a refusal that names the format") {
   for (const OddFile& file : corpus()) {
-    const Outcome outcome = outcome_of(file.bytes);
+    const FileOutcome outcome = outcome_of(file.bytes);
     CAPTURE(file.name);
     CAPTURE(outcome.refusal);
     if (file.must == OddFile::Must::show) {
@@ -144,7 +144,7 @@ TEST_CASE("odd files give their picture or a refusal that names the format") {
 TEST_CASE("no file ever shows anything of the one before it") {
   for (const OddFile& file : corpus()) {
     poison(250);
-    const Outcome after_bright = outcome_of(file.bytes);
+    const FileOutcome after_bright = outcome_of(file.bytes);
     poison(5);
     CAPTURE(file.name);
     CHECK(outcome_of(file.bytes) == after_bright);

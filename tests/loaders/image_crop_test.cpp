@@ -65,24 +65,24 @@ int most_apart(const Pixels& a, const Pixels& b) {
   return most;
 }
 
-constexpr int width = 61;
-constexpr int height = 47;
+constexpr int picture_width = 61;
+constexpr int picture_height = 47;
 
 }  // namespace
 
 TEST_CASE("a crop of a decoded picture is the drawn region, cut out and resized, then mirrored") {
   const RandomResizedCrop geometry{.height = 20, .width = 24};
   for (const int channels : {1, 3, 6}) {
-    const Pixels pixels = noise(width, height, channels);
+    const Pixels pixels = noise(picture_width, picture_height, channels);
     for (int i = 0; i < 20; ++i) {
       const RandomKey key{.seed = 3, .position = i};
       Random random(key);
-      const Region region = place(geometry, width, height, random).bounds;
+      const Region region = place(geometry, picture_width, picture_height, random).bounds;
       const bool flipped = random.chance(0.5F);
-      Sample wanted = sample_of(cut(pixels, width, channels, region),
+      Sample wanted = sample_of(cut(pixels, picture_width, channels, region),
                                 Shape{region.height, region.width, channels});
       Resize{.height = 20, .width = 24}(wanted);
-      Sample got = sample_of(pixels, Shape{height, width, channels});
+      Sample got = sample_of(pixels, Shape{picture_height, picture_width, channels});
       Random again(key);
       CropImage{.crop = geometry, .flip = 0.5F}(got, again);
       CHECK(got["image"].shape() == Shape{20, 24, channels});
@@ -94,15 +94,17 @@ TEST_CASE("a crop of a decoded picture is the drawn region, cut out and resized,
 }
 
 TEST_CASE("masks take the same crop by nearest pixels") {
-  const Pixels labels = noise(width, height, 1);
+  const Pixels labels = noise(picture_width, picture_height, 1);
   const RandomResizedCrop geometry{.height = 20, .width = 24};
   for (int i = 0; i < 20; ++i) {
     const RandomKey key{.seed = 4, .position = i};
     Random random(key);
-    const Region region = place(geometry, width, height, random).bounds;
+    const Region region = place(geometry, picture_width, picture_height, random).bounds;
     const bool flipped = random.chance(0.5F);
-    Sample got = sample_of(noise(width, height, 3), Shape{height, width, 3});
-    got.set("mask", Tensor::of(std::span<const std::uint8_t>(labels), Shape{height, width}));
+    Sample got =
+        sample_of(noise(picture_width, picture_height, 3), Shape{picture_height, picture_width, 3});
+    got.set("mask", Tensor::of(std::span<const std::uint8_t>(labels),
+                               Shape{picture_height, picture_width}));
     Random again(key);
     CropImage{.crop = geometry, .flip = 0.5F, .masks = {"mask"}}(got, again);
     Pixels wanted;
@@ -110,7 +112,7 @@ TEST_CASE("masks take the same crop by nearest pixels") {
       for (int x = 0; x < 24; ++x) {
         const int row = region.y + (2 * y + 1) * region.height / 40;
         const int column = region.x + (2 * x + 1) * region.width / 48;
-        wanted.push_back(labels[static_cast<std::size_t>(row * width + column)]);
+        wanted.push_back(labels[static_cast<std::size_t>(row * picture_width + column)]);
       }
     }
     CHECK(pixels_of(got, "mask") == (flipped ? mirrored(wanted, 24, 1) : wanted));

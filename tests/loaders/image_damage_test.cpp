@@ -16,7 +16,7 @@ using headrace::test::PlainVerdict;
 namespace {
 
 /// All pixels; nothing where the file is refused.
-std::optional<Pixels> whole(const Bytes& file) {
+std::optional<Pixels> whole_or_none(const Bytes& file) {
   try {
     ImageDecoder& decoder = ImageDecoder::this_thread();
     const ImageHeader header = decoder.open(file);
@@ -71,7 +71,7 @@ TEST_CASE("whatever libjpeg-turbo warns of in a thousand damaged photographs is 
   int silent = 0;
   for (const test::Photograph& photograph : test::photographs()) {
     CAPTURE(photograph.kind);
-    const std::optional<Pixels> sound = whole(photograph.file);
+    const std::optional<Pixels> sound = whole_or_none(photograph.file);
     REQUIRE(sound.has_value());
     CHECK(*sound == test::plain_verdict(photograph.file).rgb);
     CHECK_FALSE(small_is_refused(photograph.file));
@@ -81,7 +81,7 @@ TEST_CASE("whatever libjpeg-turbo warns of in a thousand damaged photographs is 
       const Bytes file = test::damaged(photograph.file, seed);
       const PlainVerdict plain = test::plain_verdict(file);
       if (plain.too_large) continue;
-      const std::optional<Pixels> ours = whole(file);
+      const std::optional<Pixels> ours = whole_or_none(file);
       if (plain.complains) {
         ++complaints;
         CHECK_FALSE(ours.has_value());
@@ -105,14 +105,14 @@ TEST_CASE("what follows the last row of a JPEG is looked at, what follows its en
     const Bytes open = without_end(file);
     Bytes twenty = open;
     twenty.resize(twenty.size() + 20, std::byte{7});
-    CHECK_FALSE(whole(with_bytes(twenty, {0xff, 0xd9})).has_value());
-    CHECK_FALSE(whole(with_bytes(open, {0xff, 0xd3, 1, 2, 3, 0xff, 0xd9})).has_value());
+    CHECK_FALSE(whole_or_none(with_bytes(twenty, {0xff, 0xd9})).has_value());
+    CHECK_FALSE(whole_or_none(with_bytes(open, {0xff, 0xd3, 1, 2, 3, 0xff, 0xd9})).has_value());
     // Fill bytes, a comment and a preview behind the end are no damage.
     for (const Bytes& sound :
          {with_bytes(open, {0xff, 0xff, 0xff, 0xd9}),
           with_bytes(open, {0xff, 0xfe, 0, 4, 'h', 'i', 0xff, 0xd9}),
           with_bytes(file, {0, 0, 0, 1, 2, 3}), with_bytes(file, {0xff, 0xd8, 0xff, 0xe0, 9, 9})}) {
-      const std::optional<Pixels> pixels = whole(sound);
+      const std::optional<Pixels> pixels = whole_or_none(sound);
       REQUIRE(pixels.has_value());
       CHECK(*pixels == test::plain_verdict(file).rgb);
     }
@@ -128,7 +128,7 @@ TEST_CASE("bytes before the end marker are damage where libjpeg-turbo says so") 
     const Bytes ended = with_bytes(padded, {0xff, 0xd9});
     const PlainVerdict plain = test::plain_verdict(ended);
     CAPTURE(count);
-    CHECK(whole(ended).has_value() == !plain.complains);
+    CHECK(whole_or_none(ended).has_value() == !plain.complains);
     refused += plain.complains ? 1 : 0;
   }
   CHECK(refused > 10);

@@ -1,7 +1,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/decode_image.h>
 #include <headrace/loaders/image/resize_image.h>
-#include <headrace/tests/loaders/image_files.h>
+#include <headrace/tests/loaders/memory_files.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +12,7 @@
 #include <doctest/doctest.h>
 
 using namespace headrace;
+using headrace::test::as_tensor;
 using headrace::test::Bytes;
 using headrace::test::farthest;
 using headrace::test::Pixels;
@@ -59,11 +60,6 @@ const Pixels crop_resized = {
     225, 215, 206, 192, 175, 158, 127, 136, 147, 241, 238, 227, 222, 227, 232, 191, 189, 185,
     145, 145, 144, 123, 143, 165, 218, 237, 239, 190, 202, 216, 157, 159, 161, 132, 136, 143,
     153, 167, 185, 187, 213, 238, 159, 176, 195, 139, 136, 135, 156, 155, 155, 182, 191, 202};
-
-Tensor as_tensor(const Bytes& file) {
-  return Tensor::of(std::span(reinterpret_cast<const std::uint8_t*>(file.data()), file.size()),
-                    Shape{static_cast<std::int64_t>(file.size())});
-}
 
 Pixels decoded(const DecodeImage& op, const Bytes& file, std::int64_t position = 0) {
   Sample sample;

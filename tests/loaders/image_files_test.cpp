@@ -1,10 +1,10 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/image_files.h>
+#include <headrace/tests/loaders/file_bytes.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -14,12 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-void write(const fs::path& path, const std::string& text) {
-  fs::create_directories(path.parent_path());
-  std::ofstream(path, std::ios::binary) << text;
-}
-
-std::string refusal(const fs::path& path) {
+std::string files_refusal(const fs::path& path) {
   return test::message_of<ConfigError>([&] { ImageFiles files(path); });
 }
 
@@ -27,10 +22,10 @@ std::string refusal(const fs::path& path) {
 
 TEST_CASE("images at any depth are listed by path, and nothing is known of them") {
   test::TemporaryFolder root;
-  write(root / "b.png", "bb");
-  write(root / "a/deep/z.JPG", "zzz");
-  write(root / "a/notes.txt", "no");
-  write(root / ".hidden.png", "no");
+  test::make_file(root / "b.png", "bb");
+  test::make_file(root / "a/deep/z.JPG", "zzz");
+  test::make_file(root / "a/notes.txt", "no");
+  test::make_file(root / ".hidden.png", "no");
   const ImageFiles files(root / "");
   REQUIRE(files.size() == 2);
   CHECK(files.path(0) == "a/deep/z.JPG");
@@ -46,8 +41,8 @@ TEST_CASE("images at any depth are listed by path, and nothing is known of them"
 
 TEST_CASE("one image is a data set of its own") {
   test::TemporaryFolder root;
-  write(root / "a.png", "aa");
-  write(root / "b.png", "b");
+  test::make_file(root / "a.png", "aa");
+  test::make_file(root / "b.png", "b");
   const ImageFiles files(root / "a.png");
   REQUIRE(files.size() == 1);
   CHECK(files.origin(0) == "a.png");
@@ -55,10 +50,10 @@ TEST_CASE("one image is a data set of its own") {
 
 TEST_CASE("what holds no image is refused by its name") {
   test::TemporaryFolder root;
-  write(root / "only/notes.txt", "no");
-  CHECK(refusal(root / "only").find("must hold an image, got none") != std::string::npos);
-  CHECK(refusal(root / "only/notes.txt").find("notes.txt") != std::string::npos);
-  CHECK(refusal(root / "gone").find("gone") != std::string::npos);
+  test::make_file(root / "only/notes.txt", "no");
+  CHECK(files_refusal(root / "only").find("must hold an image, got none") != std::string::npos);
+  CHECK(files_refusal(root / "only/notes.txt").find("notes.txt") != std::string::npos);
+  CHECK(files_refusal(root / "gone").find("gone") != std::string::npos);
   fs::create_symlink("/etc", root / "only/away");
-  CHECK(refusal(root / "only").find("away") != std::string::npos);
+  CHECK(files_refusal(root / "only").find("away") != std::string::npos);
 }

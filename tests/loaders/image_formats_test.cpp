@@ -4,6 +4,7 @@
 #include <headrace/loaders/image/image_formats.h>
 #include <headrace/tests/loaders/image_corpus.h>
 #include <headrace/tests/support/content_of.h>
+#include <headrace/tests/support/source_folder.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <algorithm>
@@ -156,7 +157,7 @@ TEST_CASE("folders list every extension of every format, in any case, and nothin
 
 TEST_CASE("no two formats begin or end alike, and each stands in the docs") {
   const std::string docs =
-      test::content_of(std::filesystem::path(HEADRACE_SOURCE_DIR) / "docs/images.md");
+      test::content_of(std::filesystem::path(headrace::test::source_folder()) / "docs/images.md");
   std::set<std::string> names;
   std::set<std::string> extensions;
   for (const ImageFormat& format : image_formats()) {

@@ -2,6 +2,7 @@
 #include <headrace/engine/base/random.h>
 #include <headrace/loaders/image/exif.h>
 #include <headrace/loaders/image/jpeg_decoder.h>
+#include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/image_files.h>
 
 #include <algorithm>
@@ -12,12 +13,13 @@
 
 using namespace headrace;
 using headrace::test::Bytes;
+using headrace::test::contains;
 using headrace::test::JpegSpec;
 using headrace::test::Pixels;
 
 namespace {
 
-Pixels whole(const Bytes& file) {
+Pixels whole_jpeg(const Bytes& file) {
   JpegDecoder& decoder = JpegDecoder::this_thread();
   const ImageHeader header = decoder.open(file);
   Pixels rgb(static_cast<std::size_t>(header.width) * static_cast<std::size_t>(header.height) * 3);
@@ -44,17 +46,13 @@ int differing(const Bytes& file, const Region& region, int scale, const Pixels& 
   return count;
 }
 
-std::string failure(const Bytes& file) {
+std::string jpeg_failure(const Bytes& file) {
   try {
-    whole(file);
+    whole_jpeg(file);
   } catch (const DataError& error) {
     return error.what();
   }
   return "";
-}
-
-bool mentions(const std::string& text, const char* part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -71,7 +69,7 @@ TEST_CASE("a whole decode gives the bytes of libjpeg-turbo's plain decode") {
         const JpegSpec spec{
             .width = width, .height = height, .h_samp = h, .v_samp = v, .progressive = progressive};
         const Bytes file = test::encode_jpeg(spec, test::picture(width, height, 3));
-        CHECK(whole(file) == test::plain_decode(file));
+        CHECK(whole_jpeg(file) == test::plain_decode(file));
       }
     }
   }
@@ -80,8 +78,8 @@ TEST_CASE("a whole decode gives the bytes of libjpeg-turbo's plain decode") {
 TEST_CASE("grey files become three equal channels") {
   const Bytes file =
       test::encode_jpeg({.width = 33, .height = 21, .components = 1}, test::picture(33, 21, 1));
-  CHECK(whole(file) == test::plain_decode(file));
-  const Pixels rgb = whole(file);
+  CHECK(whole_jpeg(file) == test::plain_decode(file));
+  const Pixels rgb = whole_jpeg(file);
   for (std::size_t i = 0; i < rgb.size(); i += 3)
     REQUIRE((rgb[i] == rgb[i + 1] && rgb[i] == rgb[i + 2]));
 }
@@ -91,7 +89,7 @@ TEST_CASE("CMYK and YCCK files as Adobe writes them become red-green-blue") {
     const Bytes file = test::encode_jpeg({.width = 40, .height = 24, .components = 4, .ycck = ycck},
                                          test::picture(40, 24, 4));
     const Pixels cmyk = test::plain_decode(file, JCS_CMYK);
-    const Pixels rgb = whole(file);
+    const Pixels rgb = whole_jpeg(file);
     for (std::size_t i = 0; i < 40 * 24; ++i) {
       for (std::size_t c = 0; c < 3; ++c) {
         // The writer adds an Adobe marker, so the stored values are inverted ink.
@@ -149,7 +147,7 @@ TEST_CASE("a file cut off anywhere is refused, whatever part of it is wanted") {
       CHECK_THROWS_AS(JpegDecoder::this_thread().open(cut), DataError);
     }
     const Bytes almost(file.begin(), file.end() - 1);
-    CHECK(mentions(failure(almost), "ends before its image does"));
+    CHECK(contains(jpeg_failure(almost), "ends before its image does"));
   }
 }
 
@@ -157,7 +155,7 @@ TEST_CASE("a file whose middle is missing is refused while decoding") {
   const Bytes file = test::encode_jpeg({.width = 200, .height = 160}, test::picture(200, 160, 3));
   Bytes hollow(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(file.size() / 2));
   hollow.insert(hollow.end(), file.end() - 2, file.end());
-  CHECK(mentions(failure(hollow), "JPEG: "));
+  CHECK(contains(jpeg_failure(hollow), "JPEG: "));
 }
 
 TEST_CASE("a broken file after good ones never shows their pixels") {
@@ -166,7 +164,7 @@ TEST_CASE("a broken file after good ones never shows their pixels") {
   const Bytes dark = test::encode_jpeg({.width = 200, .height = 160}, Pixels(200 * 160 * 3, 3));
   Random random(RandomKey{.seed = 11});
   for (int i = 0; i < 300; ++i) {
-    whole(good);
+    whole_jpeg(good);
     Bytes bad = dark;
     for (int flips = 0; flips < 3; ++flips) {
       const auto at = static_cast<std::size_t>(random.below(static_cast<std::int64_t>(bad.size())));
@@ -178,7 +176,7 @@ TEST_CASE("a broken file after good ones never shows their pixels") {
       if (header.width != 200 || header.height != 160) continue;
       const DecodedPixels a = decoder.decode({.width = 200, .height = 160}, 1);
       Pixels first(a.data, a.data + a.stride * 159 + 800);
-      whole(test::encode_jpeg({.width = 200, .height = 160}, Pixels(200 * 160 * 3, 120)));
+      whole_jpeg(test::encode_jpeg({.width = 200, .height = 160}, Pixels(200 * 160 * 3, 120)));
       decoder.open(bad);
       const DecodedPixels b = decoder.decode({.width = 200, .height = 160}, 1);
       // What was decoded before must not matter.
@@ -203,12 +201,12 @@ TEST_CASE("flipped bits give a picture or a named error, never a crash") {
       if (header.width > 2000 || header.height > 2000) continue;
       decoder.decode({.width = header.width, .height = header.height}, 1);
     } catch (const DataError& error) {
-      REQUIRE(mentions(error.what(), "JPEG: "));
+      REQUIRE(contains(error.what(), "JPEG: "));
       ++refused;
     }
   }
   CHECK(refused > 100);
-  CHECK(whole(file) == test::plain_decode(file));
+  CHECK(whole_jpeg(file) == test::plain_decode(file));
 }
 
 TEST_CASE("sizes beyond the limits are refused from the header") {
@@ -219,7 +217,7 @@ TEST_CASE("sizes beyond the limits are refused from the header") {
       file[i + k] = std::byte{0xfe};
     break;
   }
-  CHECK(mentions(failure(file), "at most 268435456 pixels, got 65278 x 65278"));
+  CHECK(contains(jpeg_failure(file), "at most 268435456 pixels, got 65278 x 65278"));
 }
 
 TEST_CASE("more than a hundred scans are refused") {
@@ -244,7 +242,7 @@ TEST_CASE("more than a hundred scans are refused") {
                                         .scans = scans.data(),
                                         .scan_count = static_cast<int>(scans.size())},
                                        test::picture(64, 48, 1));
-  CHECK(mentions(failure(file), "more scans than the limit of 100"));
+  CHECK(contains(jpeg_failure(file), "more scans than the limit of 100"));
   scans.clear();
   add(0, 0, 0, 0);
   for (int k = 1; k < 64; ++k)
@@ -252,7 +250,7 @@ TEST_CASE("more than a hundred scans are refused") {
   const Bytes few = test::encode_jpeg(
       {.width = 64, .height = 48, .components = 1, .scans = scans.data(), .scan_count = 64},
       test::picture(64, 48, 1));
-  CHECK(whole(few) == test::plain_decode(few));
+  CHECK(whole_jpeg(few) == test::plain_decode(few));
 }
 
 TEST_CASE("a hundred thousand repeated scans are refused soon") {
@@ -268,7 +266,7 @@ TEST_CASE("a hundred thousand repeated scans are refused soon") {
     file.insert(file.end(), scan.begin(), scan.end());
   file.push_back(std::byte{0xff});
   file.push_back(std::byte{0xd9});
-  CHECK(mentions(failure(file), "JPEG: "));
+  CHECK(contains(jpeg_failure(file), "JPEG: "));
 }
 
 TEST_CASE("the EXIF orientation is read in both byte orders and only where it makes sense") {

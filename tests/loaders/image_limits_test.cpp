@@ -22,7 +22,7 @@ using headrace::test::Bytes;
 
 namespace {
 
-constexpr int side = 1024;
+constexpr int picture_side = 1024;
 
 /// What is said of a crop of 64 x 64 in the middle of a file.
 std::string said(const Bytes& file, std::size_t most_bytes) {
@@ -39,14 +39,18 @@ std::string said(const Bytes& file, std::size_t most_bytes) {
 }
 
 Bytes jpeg(bool progressive) {
-  return test::encode_jpeg(
-      {.width = side, .height = side, .h_samp = 1, .v_samp = 1, .progressive = progressive},
-      test::picture(side, side, 3));
+  return test::encode_jpeg({.width = picture_side,
+                            .height = picture_side,
+                            .h_samp = 1,
+                            .v_samp = 1,
+                            .progressive = progressive},
+                           test::picture(picture_side, picture_side, 3));
 }
 
 Bytes png(bool interlaced) {
-  return test::encode_png({.width = side, .height = side, .interlaced = interlaced},
-                          test::picture(side, side, 3), std::size_t{3} * side);
+  return test::encode_png({.width = picture_side, .height = picture_side, .interlaced = interlaced},
+                          test::picture(picture_side, picture_side, 3),
+                          std::size_t{3} * picture_side);
 }
 
 }  // namespace
@@ -64,9 +68,11 @@ TEST_CASE("what a file needs is counted from its header, and refused by name bey
     // Only the crop's rows are held of what comes in order.
     CHECK(said(part, 1_MiB).empty());
   }
-  const Bytes tiff = test::encode_tiff(
-      {.width = side, .height = side, .compression = COMPRESSION_LZW, .rows_per_strip = side},
-      test::picture(side, side, 3));
+  const Bytes tiff = test::encode_tiff({.width = picture_side,
+                                        .height = picture_side,
+                                        .compression = COMPRESSION_LZW,
+                                        .rows_per_strip = picture_side},
+                                       test::picture(picture_side, picture_side, 3));
   CAPTURE(said(tiff, 5_MiB));
   CHECK(test::contains(said(tiff, 5_MiB), "TIFF: decoding it must take at most 5 MiB"));
   CHECK(said(tiff, 9_MiB).empty());

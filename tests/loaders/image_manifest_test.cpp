@@ -1,12 +1,12 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/image_manifest.h>
 #include <headrace/loaders/image/image_pairs.h>
+#include <headrace/tests/loaders/file_bytes.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,11 +19,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-void write(const fs::path& path, const std::string& text) {
-  fs::create_directories(path.parent_path());
-  std::ofstream(path, std::ios::binary) << text;
-}
-
 std::string field_of(const Source& source, std::int64_t index, const char* field) {
   Sample sample;
   source.read(index, sample);
@@ -32,15 +27,15 @@ std::string field_of(const Source& source, std::int64_t index, const char* field
 }
 
 /// A folder with images a.jpg, b/c.jpg and a manifest beside them.
-struct Data {
-  Data() {
-    write(root / "a.jpg", "aaa");
-    write(root / "b/c.jpg", "cc");
-    write(root / "m/a.png", "m");
-    write(root / "m/c.png", "mm");
+struct ManifestFolder {
+  ManifestFolder() {
+    test::make_file(root / "a.jpg", "aaa");
+    test::make_file(root / "b/c.jpg", "cc");
+    test::make_file(root / "m/a.png", "m");
+    test::make_file(root / "m/c.png", "mm");
   }
   ImageManifest read(const std::string& name, const std::string& text) const {
-    write(root / name, text);
+    test::make_file(root / name, text);
     return ImageManifest(root / name);
   }
   std::string refusal(const std::string& name, const std::string& text) const {
@@ -52,7 +47,7 @@ struct Data {
 }  // namespace
 
 TEST_CASE("a manifest gives images in its order with labels, masks, weights and groups") {
-  const Data data;
+  const ManifestFolder data;
   const std::string csv =
       "label,image,mask,weight,group,notes\n"
       "dog,b/c.jpg,m/c.png,2.5,p2,x\n"
@@ -90,7 +85,7 @@ TEST_CASE("a manifest gives images in its order with labels, masks, weights and 
 }
 
 TEST_CASE("labels that are whole numbers are themselves") {
-  const Data data;
+  const ManifestFolder data;
   const ImageManifest manifest = data.read("m.csv", "image,label\na.jpg,7\nb/c.jpg,10\na.jpg,0\n");
   CHECK(manifest.labels() == std::vector<std::int64_t>{7, 10, 0});
   CHECK(manifest.classes().size() == 11);
@@ -100,9 +95,9 @@ TEST_CASE("labels that are whole numbers are themselves") {
 }
 
 TEST_CASE("quoting follows RFC 4180: separators, quotes and line ends inside names") {
-  const Data data;
+  const ManifestFolder data;
   const std::string odd = "x, \"y\"\nz.jpg";
-  write(data.root / odd, "odd");
+  test::make_file(data.root / odd, "odd");
   const ImageManifest manifest = data.read(
       "m.csv", "\xef\xbb\xbf\"image\",label\r\n\"x, \"\"y\"\"\nz.jpg\",\"a\"\r\n\r\na.jpg,b");
   REQUIRE(manifest.size() == 2);
@@ -113,7 +108,7 @@ TEST_CASE("quoting follows RFC 4180: separators, quotes and line ends inside nam
 }
 
 TEST_CASE("what is wrong in a manifest is named with its line") {
-  const Data data;
+  const ManifestFolder data;
   CHECK(contains(data.refusal("m.csv", "imgae,label\na.jpg,1\n"),
                  "m.csv:1: column \"image\" or \"path\" must be there, got imgae, label; did you "
                  "mean \"imgae\"?"));
@@ -157,8 +152,8 @@ TEST_CASE("what is wrong in a manifest is named with its line") {
 }
 
 TEST_CASE("paths of a manifest may not leave its root") {
-  const Data data;
-  write(data.root / "in/a.jpg", "a");
+  const ManifestFolder data;
+  test::make_file(data.root / "in/a.jpg", "a");
   const auto refusal = [&](const std::string& path) {
     return data.refusal("in/m.csv", "image\n" + path + "\n");
   };
@@ -181,10 +176,10 @@ TEST_CASE("paths of a manifest may not leave its root") {
 
 TEST_CASE("pairs in one folder are told apart by the masks' suffix") {
   test::TemporaryFolder root;
-  write(root / "a.jpg", "a");
-  write(root / "a_mask.png", "ma");
-  write(root / "x/b.png", "bb");
-  write(root / "x/b_mask.png", "mb");
+  test::make_file(root / "a.jpg", "a");
+  test::make_file(root / "a_mask.png", "ma");
+  test::make_file(root / "x/b.png", "bb");
+  test::make_file(root / "x/b_mask.png", "mb");
   const ImagePairsOptions options{
       .images = root.path(), .masks = root / ".", .mask_suffix = "_mask"};
   const ImagePairs pairs(options);
@@ -200,16 +195,16 @@ TEST_CASE("pairs in one folder are told apart by the masks' suffix") {
                  "images and masks in one folder must differ by mask_suffix, got none"));
   CHECK(contains(refusal({.images = root.path(), .masks = root.path(), .mask_suffix = "_seg"}),
                  "a.jpg: has no mask in"));
-  write(root / "c_mask.png", "mc");
+  test::make_file(root / "c_mask.png", "mc");
   CHECK(contains(refusal(options), "c_mask.png: this mask has no image"));
 }
 
 TEST_CASE("spare masks are passed over where that is asked for, and counted") {
   test::TemporaryFolder root;
-  write(root / "Images/Train/a.jpg", "a");
-  write(root / "GT/a.png", "ma");
-  write(root / "GT/b.png", "mb");
-  write(root / "GT/c.png", "mc");
+  test::make_file(root / "Images/Train/a.jpg", "a");
+  test::make_file(root / "GT/a.png", "ma");
+  test::make_file(root / "GT/b.png", "mb");
+  test::make_file(root / "GT/c.png", "mc");
   std::vector<std::string> lines;
   ImagePairsOptions options{
       .images = root / "Images/Train", .masks = root / "GT", .spare_masks = true};
@@ -226,15 +221,15 @@ TEST_CASE("spare masks are passed over where that is asked for, and counted") {
   options.spare_masks = false;
   CHECK(contains(refusal(), "b.png: this mask has no image"));
   options.spare_masks = true;
-  write(root / "Images/Train/d.jpg", "d");
+  test::make_file(root / "Images/Train/d.jpg", "d");
   CHECK(contains(refusal(), "d.jpg: has no mask in"));
 }
 
 TEST_CASE("spare images are passed over where that is asked for, and counted") {
   test::TemporaryFolder root;
   for (const char* name : {"a", "b", "c"})
-    write(root / "Image" / (std::string(name) + ".jpg"), name);
-  write(root / "GT/b.png", "mb");
+    test::make_file(root / "Image" / (std::string(name) + ".jpg"), name);
+  test::make_file(root / "GT/b.png", "mb");
   std::vector<std::string> lines;
   ImagePairsOptions options{.images = root / "Image", .masks = root / "GT", .spare_images = true};
   options.listing.log = [&](LogLevel, std::string_view line) { lines.emplace_back(line); };
@@ -253,7 +248,7 @@ TEST_CASE("spare images are passed over where that is asked for, and counted") {
   options.spare_images = false;
   CHECK(contains(refusal(), "a.jpg: has no mask in"));
   options.spare_images = true;
-  write(root / "GT/d.png", "md");
+  test::make_file(root / "GT/d.png", "md");
   CHECK(contains(refusal(), "d.png: this mask has no image"));
   options.spare_masks = true;
   lines.clear();
@@ -267,10 +262,10 @@ TEST_CASE("spare images are passed over where that is asked for, and counted") {
 
 TEST_CASE("pairs join images and masks by name") {
   test::TemporaryFolder root;
-  write(root / "images/x/b.jpg", "b");
-  write(root / "images/a.png", "aa");
-  write(root / "masks/x/b_mask.png", "mb");
-  write(root / "masks/a_mask.png", "ma");
+  test::make_file(root / "images/x/b.jpg", "b");
+  test::make_file(root / "images/a.png", "aa");
+  test::make_file(root / "masks/x/b_mask.png", "mb");
+  test::make_file(root / "masks/a_mask.png", "ma");
   const ImagePairsOptions options{
       .images = root / "images", .masks = root / "masks", .mask_suffix = "_mask"};
   const ImagePairs pairs(options);
@@ -284,13 +279,13 @@ TEST_CASE("pairs join images and masks by name") {
     return test::message_of<ConfigError>([&] { ImagePairs opened(wanted); });
   };
   CHECK(contains(refusal({.images = root / "images", .masks = root / "masks"}), "mask"));
-  write(root / "images/c.jpg", "c");
+  test::make_file(root / "images/c.jpg", "c");
   CHECK(contains(refusal(options), "c.jpg: has no mask in"));
-  write(root / "masks/c_mask.png", "c");
-  write(root / "masks/d_mask.png", "d");
+  test::make_file(root / "masks/c_mask.png", "c");
+  test::make_file(root / "masks/d_mask.png", "d");
   CHECK(contains(refusal(options), "d_mask.png: this mask has no image"));
-  write(root / "images/d.jpg", "d");
-  write(root / "images/d.png", "d");
+  test::make_file(root / "images/d.jpg", "d");
+  test::make_file(root / "images/d.png", "d");
   CHECK(contains(refusal(options), "differs from d.jpg by its extension only"));
   CHECK(
       contains(refusal({.images = root / "nowhere", .masks = root / "masks"}), "must be a folder"));

@@ -3,6 +3,7 @@
 #include <headrace/loaders/image/image_decoder.h>
 #include <headrace/loaders/image/resize_image.h>
 #include <headrace/tests/loaders/image_files_tiff.h>
+#include <headrace/tests/loaders/memory_files.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,17 +14,13 @@
 #include <doctest/doctest.h>
 
 using namespace headrace;
+using headrace::test::as_tensor;
 using headrace::test::Bytes;
 using headrace::test::Pixels;
 
 namespace {
 
-using Labels = std::vector<std::uint16_t>;
-
-Tensor as_tensor(const Bytes& file) {
-  return Tensor::of(std::span(reinterpret_cast<const std::uint8_t*>(file.data()), file.size()),
-                    Shape{static_cast<std::int64_t>(file.size())});
-}
+using MaskLabels = std::vector<std::uint16_t>;
 
 /// Red is the column, green the row.
 Pixels coordinates(int width, int height) {
@@ -56,7 +53,7 @@ Bytes deep_png(int width, int height, const Pixels& bytes, bool interlaced = fal
 
 struct Decoded {
   Pixels image;
-  Labels mask;
+  MaskLabels mask;
 };
 
 Decoded decoded(const DecodeImage& op, const Bytes& image, const Bytes& mask,
@@ -85,10 +82,10 @@ std::string failure(const DecodeImage& op, const Bytes& image, const Bytes& mask
 }
 
 /// All labels of a file as ImageDecoder gives them.
-Labels labels_of(const Bytes& file) {
+MaskLabels decoded_labels(const Bytes& file) {
   ImageDecoder& decoder = ImageDecoder::this_thread();
   const ImageHeader header = decoder.open(file);
-  Labels labels(static_cast<std::size_t>(header.width * header.height));
+  MaskLabels labels(static_cast<std::size_t>(header.width * header.height));
   decoder.decode_labels({0,
                          0,
                          double(header.width),
@@ -256,7 +253,7 @@ TEST_CASE("labels of 1, 2, 4 and 8 bits and palette indices are kept as stored")
             .width = width, .height = 30, .bits = bits, .colour = colour, .interlaced = interlaced};
         if (colour == PNG_COLOR_TYPE_PALETTE)
           spec.palette.assign(colours.begin(), colours.begin() + (1 << bits));
-        const Labels labels = labels_of(test::encode_png(spec, rows, 20));
+        const MaskLabels labels = decoded_labels(test::encode_png(spec, rows, 20));
         for (std::size_t i = 0; i < labels.size(); ++i) {
           const std::size_t bit = i * static_cast<std::size_t>(bits);
           const unsigned wanted =
@@ -271,7 +268,7 @@ TEST_CASE("labels of 1, 2, 4 and 8 bits and palette indices are kept as stored")
       Pixels indices = test::picture(21, 13, 1);
       for (std::uint8_t& v : indices)
         v = static_cast<std::uint8_t>(v & ((1 << bits) - 1));
-      const Labels labels = labels_of(indexed_bmp(21, 13, bits, indices, top_first));
+      const MaskLabels labels = decoded_labels(indexed_bmp(21, 13, bits, indices, top_first));
       CHECK(std::equal(labels.begin(), labels.end(), indices.begin(), indices.end()));
     }
   }
@@ -287,10 +284,10 @@ TEST_CASE("grey stored as colour is a mask, colours are none, alpha is left out"
   }
   for (const Bytes& file : {test::encode_png({}, equal, 120),
                             test::encode_png({.colour = PNG_COLOR_TYPE_RGBA}, veiled, 160)}) {
-    const Labels labels = labels_of(file);
+    const MaskLabels labels = decoded_labels(file);
     CHECK(std::equal(labels.begin(), labels.end(), grey.begin(), grey.end()));
   }
-  CHECK_THROWS_AS(labels_of(test::encode_png({}, test::picture(40, 30, 3), 120)), DataError);
+  CHECK_THROWS_AS(decoded_labels(test::encode_png({}, test::picture(40, 30, 3), 120)), DataError);
 }
 
 TEST_CASE("masks that cannot be right are refused by name") {
@@ -329,7 +326,7 @@ TEST_CASE("resize takes the mask along by nearest pixels") {
   Sample sample;
   const Pixels pixels = test::picture(40, 30, 3);
   sample.set("image", Tensor::of(std::span<const std::uint8_t>(pixels), Shape{30, 40, 3}));
-  Labels labels;
+  MaskLabels labels;
   for (unsigned i = 0; i < 1200; ++i)
     labels.push_back(static_cast<std::uint16_t>(i));
   sample.set("mask", Tensor::of(std::span<const std::uint16_t>(labels), Shape{30, 40}));

@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Two classes, twelve photographs and a PNG.
-void make_images(const fs::path& root) {
+void write_photographs(const fs::path& root) {
   for (int i = 0; i < 12; ++i) {
     const int width = 90 + 7 * i;
     const test::JpegSpec spec{.width = width, .height = 80, .progressive = i % 3 == 0};
@@ -62,7 +62,7 @@ test::Pixels pixels_of(const Bytes& file) {
   return rgb;
 }
 
-std::string refusal(const fs::path& file) {
+std::string pack_refusal(const fs::path& file) {
   return test::message_of<DataError>([&] { ImagePack pack(file); });
 }
 
@@ -104,7 +104,7 @@ constexpr std::size_t entry(std::size_t i) {
 
 TEST_CASE("a pack of originals gives the files, labels and names of the folder") {
   test::TemporaryFolder root;
-  make_images(root / "data");
+  write_photographs(root / "data");
   const ImageFolder folder(root / "data");
   const PackProgress done = pack_images(folder, {.file = root / "data.pack"});
   CHECK(done.records == 13);
@@ -129,7 +129,7 @@ TEST_CASE("a pack of originals gives the files, labels and names of the folder")
 
 TEST_CASE("a crop-indexed pack holds the same pixels, other formats as they are") {
   test::TemporaryFolder root;
-  make_images(root / "data");
+  write_photographs(root / "data");
   const ImageFolder folder(root / "data");
   const PackProgress done = pack_images(folder, {.file = root / "data.pack", .crop_index = true});
   CHECK(done.crop_indexed == 12);
@@ -143,7 +143,7 @@ TEST_CASE("a crop-indexed pack holds the same pixels, other formats as they are"
 
 TEST_CASE("shrinking keeps ratios and leaves small images alone") {
   test::TemporaryFolder root;
-  make_images(root / "data");
+  write_photographs(root / "data");
   const ImageFolder folder(root / "data");
   pack_images(folder, {.file = root / "data.pack", .longest_side = 100, .quality = 95});
   const ImagePack pack(root / "data.pack");
@@ -165,7 +165,7 @@ TEST_CASE("shrinking keeps ratios and leaves small images alone") {
 
 TEST_CASE("the bytes of a pack depend neither on threads nor on interruptions") {
   test::TemporaryFolder root;
-  make_images(root / "data");
+  write_photographs(root / "data");
   const ImageFolder folder(root / "data");
   pack_images(folder, {.file = root / "one.pack", .crop_index = true});
   const Bytes expected = file_bytes(root / "one.pack");
@@ -198,7 +198,7 @@ TEST_CASE("the bytes of a pack depend neither on threads nor on interruptions") 
 
 TEST_CASE("what a killed run left half-written is written anew") {
   test::TemporaryFolder root;
-  make_images(root / "data");
+  write_photographs(root / "data");
   const ImageFolder folder(root / "data");
   pack_images(folder, {.file = root / "one.pack"});
   const Bytes whole = file_bytes(root / "one.pack");
@@ -225,7 +225,7 @@ TEST_CASE("what a killed run left half-written is written anew") {
 
 TEST_CASE("bad images end the packing, or are left out and counted") {
   test::TemporaryFolder root;
-  make_images(root / "data");
+  write_photographs(root / "data");
   const Bytes good = file_bytes(root / "data/cat/12.jpg");
   write_bytes(root / "data/cat/12.jpg", Bytes(good.begin(), good.begin() + 500));
   write_bytes(root / "data/dog/13.jpg", Bytes(100, std::byte{7}));
@@ -256,7 +256,7 @@ TEST_CASE("bad images end the packing, or are left out and counted") {
 
 TEST_CASE("options that cannot be right are refused before anything is written") {
   test::TemporaryFolder root;
-  make_images(root / "data");
+  write_photographs(root / "data");
   const ImageFolder folder(root / "data");
   const auto refused = [&](PackOptions options) {
     options.file = root / "x.pack";
@@ -274,7 +274,7 @@ TEST_CASE("damage of any byte that means something is found, at opening or when 
   using detail::PackEntry;
   using detail::PackFormat;
   test::TemporaryFolder root;
-  make_images(root / "data");
+  write_photographs(root / "data");
   pack_images(ImageFolder(root / "data"), {.file = root / "data.pack"});
   const Bytes whole = file_bytes(root / "data.pack");
   const detail::PackHeader header = detail::PackHeader::decode(whole);
@@ -297,7 +297,7 @@ TEST_CASE("damage of any byte that means something is found, at opening or when 
     Bytes bytes = whole;
     bytes[at] ^= std::byte{0x40};
     write_bytes(damaged, bytes);
-    if (!refusal(damaged).empty()) continue;
+    if (!pack_refusal(damaged).empty()) continue;
     const ImagePack pack(damaged);
     bool found = false;
     for (std::int64_t i = 0; i < pack.size() && !found; ++i) {
@@ -312,30 +312,30 @@ TEST_CASE("damage of any byte that means something is found, at opening or when 
 
 TEST_CASE("a pack that is cut off anywhere is refused") {
   test::TemporaryFolder root;
-  make_images(root / "data");
+  write_photographs(root / "data");
   pack_images(ImageFolder(root / "data"), {.file = root / "data.pack"});
   const Bytes whole = file_bytes(root / "data.pack");
   for (std::size_t cut = 0; cut < whole.size(); cut += 997) {
     CAPTURE(cut);
     write_bytes(root / "cut.pack",
                 Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(cut)));
-    CHECK_FALSE(refusal(root / "cut.pack").empty());
+    CHECK_FALSE(pack_refusal(root / "cut.pack").empty());
   }
   write_bytes(root / "long.pack", [&] {
     Bytes bytes = whole;
     bytes.resize(bytes.size() + 10);
     return bytes;
   }());
-  CHECK(contains(refusal(root / "long.pack"), "bytes as when it was written"));
+  CHECK(contains(pack_refusal(root / "long.pack"), "bytes as when it was written"));
 }
 
 TEST_CASE("a pack that lies with right checksums is refused by name") {
   test::TemporaryFolder root;
-  make_images(root / "data");
+  write_photographs(root / "data");
   pack_images(ImageFolder(root / "data"), {.file = root / "data.pack"});
   const auto forged = [&](const std::function<void(Bytes&)>& change) {
     forge(root / "data.pack", root / "forged.pack", change);
-    return refusal(root / "forged.pack");
+    return pack_refusal(root / "forged.pack");
   };
   const auto field = [&](std::size_t i, std::size_t at, auto value) {
     return forged([=](Bytes& bytes) { put(bytes, entry(i) + at, value); });
@@ -382,7 +382,7 @@ TEST_CASE("a pack that lies with right checksums is refused by name") {
 
 TEST_CASE("a pack that shrinks after it was opened gives errors, not crashes") {
   test::TemporaryFolder root;
-  make_images(root / "data");
+  write_photographs(root / "data");
   pack_images(ImageFolder(root / "data"), {.file = root / "data.pack"});
   const ImagePack pack(root / "data.pack");
   fs::resize_file(root / "data.pack", fs::file_size(root / "data.pack") / 2);

@@ -17,9 +17,9 @@ using headrace::test::Bytes;
 namespace {
 
 /// Pictures of several kinds, each with a mask.
-class Pairs final : public test::PicturePairs {
+class MixedPairs final : public test::PicturePairs {
  public:
-  Pairs() {
+  MixedPairs() {
     for (int i = 0; i < 40; ++i) {
       const int width = 60 + 7 * (i % 9);
       const int height = 50 + 5 * (i % 7);
@@ -40,7 +40,7 @@ class Pairs final : public test::PicturePairs {
 
 /// Every byte of two epochs.
 std::vector<std::uint8_t> two_epochs(int threads, std::uint64_t seed) {
-  static const auto source = std::make_shared<const Pairs>();
+  static const auto source = std::make_shared<const MixedPairs>();
   Loader loader =
       Pipeline::from(source)
           .order(Shuffled{.seed = seed})

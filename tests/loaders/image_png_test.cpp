@@ -19,7 +19,7 @@ using headrace::test::PngSpec;
 
 namespace {
 
-Pixels whole(const Bytes& file) {
+Pixels whole_png(const Bytes& file) {
   return headrace::test::whole<PngDecoder>(file);
 }
 
@@ -28,25 +28,25 @@ Pixels whole(const Bytes& file) {
 TEST_CASE("colour PNG files come back as they were written, interlaced or not") {
   const Pixels pixels = test::picture(40, 30, 3);
   for (bool interlaced : {false, true}) {
-    CHECK(whole(test::encode_png({.interlaced = interlaced}, pixels, 120)) == pixels);
+    CHECK(whole_png(test::encode_png({.interlaced = interlaced}, pixels, 120)) == pixels);
   }
 }
 
 TEST_CASE("alpha is dropped, grey and 16 bits become 8-bit colour") {
   const Pixels rgba = test::picture(40, 30, 4);
-  const Pixels rgb = whole(test::encode_png({.colour = PNG_COLOR_TYPE_RGBA}, rgba, 160));
+  const Pixels rgb = whole_png(test::encode_png({.colour = PNG_COLOR_TYPE_RGBA}, rgba, 160));
   for (std::size_t i = 0; i < 1200; ++i) {
     for (std::size_t c = 0; c < 3; ++c)
       REQUIRE(rgb[3 * i + c] == rgba[4 * i + c]);
   }
   const Pixels grey = test::picture(40, 30, 1);
-  const Pixels from_grey = whole(test::encode_png({.colour = PNG_COLOR_TYPE_GRAY}, grey, 40));
+  const Pixels from_grey = whole_png(test::encode_png({.colour = PNG_COLOR_TYPE_GRAY}, grey, 40));
   for (std::size_t i = 0; i < 3600; ++i)
     REQUIRE(from_grey[i] == grey[i / 3]);
 
   const Pixels deep = test::picture(80, 30, 1);  // 40 x 30 values of two bytes
   const Pixels shallow =
-      whole(test::encode_png({.bits = 16, .colour = PNG_COLOR_TYPE_GRAY}, deep, 80));
+      whole_png(test::encode_png({.bits = 16, .colour = PNG_COLOR_TYPE_GRAY}, deep, 80));
   for (std::size_t i = 0; i < 1200; ++i) {
     const unsigned value = deep[2 * i] * 256U + deep[2 * i + 1];
     REQUIRE(shallow[3 * i] == (value * 255U + 32767U) / 65535U);
@@ -61,7 +61,7 @@ TEST_CASE("palettes of four bits are looked up") {
   }
   const Pixels rows = test::picture(20, 30, 1);  // two pixels a byte
   const PngSpec spec{.bits = 4, .colour = PNG_COLOR_TYPE_PALETTE, .palette = palette};
-  const Pixels rgb = whole(test::encode_png(spec, rows, 20));
+  const Pixels rgb = whole_png(test::encode_png(spec, rows, 20));
   for (std::size_t i = 0; i < 1200; ++i) {
     const unsigned byte = rows[i / 40 * 20 + i % 40 / 2];
     const png_color& colour = palette[i % 2 == 0 ? byte >> 4 : byte & 15];
@@ -91,8 +91,9 @@ TEST_CASE("only the rows of a region are decoded, and they are the right ones") 
 TEST_CASE("PNG files that are cut off, altered or beyond the limits are refused") {
   const Bytes file = test::encode_png({}, test::picture(40, 30, 3), 120);
   for (std::size_t size = 0; size + 8 < file.size(); size += 13) {
-    CHECK_THROWS_AS(whole(Bytes(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size))),
-                    DataError);
+    CHECK_THROWS_AS(
+        whole_png(Bytes(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size))),
+        DataError);
   }
   Random random(RandomKey{.seed = 2});
   int refused = 0;
@@ -101,7 +102,7 @@ TEST_CASE("PNG files that are cut off, altered or beyond the limits are refused"
     bad[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(bad.size() - 12)))] ^=
         static_cast<std::byte>(1 << random.below(8));
     try {
-      whole(bad);
+      whole_png(bad);
     } catch (const DataError& error) {
       REQUIRE(std::string(error.what()).find("PNG: ") == 0);
       ++refused;
@@ -129,7 +130,7 @@ TEST_CASE("grey values are stored as they are") {
   const auto file = encode_grey_png(grey.data(), 40, 30);
   PngDecoder decoder;
   CHECK(decoder.open(file).components == 1);
-  const Pixels rgb = whole(file);
+  const Pixels rgb = whole_png(file);
   for (std::size_t i = 0; i < grey.size(); ++i)
     REQUIRE(rgb[3 * i] == grey[i]);
 }

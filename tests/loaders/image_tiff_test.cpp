@@ -17,11 +17,11 @@ using headrace::test::TiffSpec;
 
 namespace {
 
-Pixels whole(const Bytes& file) {
+Pixels whole_tiff(const Bytes& file) {
   return headrace::test::whole<TiffDecoder>(file);
 }
 
-std::vector<std::uint16_t> labels_of(const Bytes& file) {
+std::vector<std::uint16_t> tiff_labels(const Bytes& file) {
   TiffDecoder decoder;
   const ImageHeader header = decoder.open(file);
   const DecodedLabels labels =
@@ -29,9 +29,9 @@ std::vector<std::uint16_t> labels_of(const Bytes& file) {
   return {labels.data, labels.data + header.width * header.height};
 }
 
-std::string failure(const Bytes& file) {
+std::string tiff_failure(const Bytes& file) {
   try {
-    whole(file);
+    whole_tiff(file);
   } catch (const DataError& error) {
     return error.what();
   }
@@ -64,26 +64,26 @@ TEST_CASE("colour TIFF files come back as written, whatever their blocks and com
           CAPTURE(planes);
           const TiffSpec spec{
               .compression = compression, .predictor = predictor, .tile = tile, .planes = planes};
-          CHECK(whole(test::encode_tiff(spec, pixels)) == pixels);
+          CHECK(whole_tiff(test::encode_tiff(spec, pixels)) == pixels);
         }
       }
     }
   }
-  CHECK(whole(test::encode_tiff({.big_endian = true}, pixels)) == pixels);
-  CHECK(whole(test::encode_tiff({.big = true}, pixels)) == pixels);
-  CHECK(whole(test::encode_tiff({.samples = 4}, with_alpha(pixels))) == pixels);
+  CHECK(whole_tiff(test::encode_tiff({.big_endian = true}, pixels)) == pixels);
+  CHECK(whole_tiff(test::encode_tiff({.big = true}, pixels)) == pixels);
+  CHECK(whole_tiff(test::encode_tiff({.samples = 4}, with_alpha(pixels))) == pixels);
 }
 
 TEST_CASE("16 bits, grey, inverted grey and palettes become 8-bit colour") {
   const Pixels deep = test::picture(80, 30, 1);  // 40 x 30 values of two bytes
   for (bool big : {false, true}) {
-    const Pixels shallow = whole(test::encode_tiff({.bits = 16,
-                                                    .samples = 1,
-                                                    .photometric = PHOTOMETRIC_MINISBLACK,
-                                                    .compression = COMPRESSION_LZW,
-                                                    .predictor = 2,
-                                                    .big_endian = big},
-                                                   deep));
+    const Pixels shallow = whole_tiff(test::encode_tiff({.bits = 16,
+                                                         .samples = 1,
+                                                         .photometric = PHOTOMETRIC_MINISBLACK,
+                                                         .compression = COMPRESSION_LZW,
+                                                         .predictor = 2,
+                                                         .big_endian = big},
+                                                        deep));
     for (std::size_t i = 0; i < 1200; ++i) {
       const unsigned value = deep[2 * i] * 256U + deep[2 * i + 1];
       REQUIRE(shallow[3 * i] == (value * 255U + 32767U) / 65535U);
@@ -91,7 +91,7 @@ TEST_CASE("16 bits, grey, inverted grey and palettes become 8-bit colour") {
   }
   const Pixels grey = test::picture(40, 30, 1);
   const Pixels white =
-      whole(test::encode_tiff({.samples = 1, .photometric = PHOTOMETRIC_MINISWHITE}, grey));
+      whole_tiff(test::encode_tiff({.samples = 1, .photometric = PHOTOMETRIC_MINISWHITE}, grey));
   for (std::size_t i = 0; i < 3600; ++i)
     REQUIRE(white[i] == 255 - grey[i / 3]);
 
@@ -99,7 +99,7 @@ TEST_CASE("16 bits, grey, inverted grey and palettes become 8-bit colour") {
   for (unsigned i = 0; i < 48; ++i)
     indexed.palette.push_back(static_cast<std::uint16_t>(i * 1361));
   const Pixels rows = test::picture(20, 30, 1);
-  const Pixels coloured = whole(test::encode_tiff(indexed, rows));
+  const Pixels coloured = whole_tiff(test::encode_tiff(indexed, rows));
   for (std::size_t i = 0; i < 1200; ++i) {
     const unsigned byte = rows[i / 40 * 20 + i % 40 / 2];
     const unsigned index = i % 2 == 0 ? byte >> 4 : byte & 15;
@@ -116,8 +116,8 @@ TEST_CASE("one bit a pixel is black and white, also as a fax keeps it") {
                                           .photometric = PHOTOMETRIC_MINISBLACK,
                                           .compression = compression},
                                          rows);
-    const Pixels rgb = whole(file);
-    const auto labels = labels_of(file);
+    const Pixels rgb = whole_tiff(file);
+    const auto labels = tiff_labels(file);
     for (std::size_t i = 0; i < 1200; ++i) {
       const unsigned bit = rows[i / 8] >> (7 - i % 8) & 1U;
       REQUIRE(rgb[3 * i] == 255 * bit);
@@ -128,22 +128,22 @@ TEST_CASE("one bit a pixel is black and white, also as a fax keeps it") {
 
 TEST_CASE("labels keep their stored values: 16 bits, palettes, equal channels") {
   const Pixels deep = test::picture(80, 30, 1);
-  const auto labels = labels_of(
+  const auto labels = tiff_labels(
       test::encode_tiff({.bits = 16, .samples = 1, .photometric = PHOTOMETRIC_MINISBLACK}, deep));
   for (std::size_t i = 0; i < 1200; ++i)
     REQUIRE(labels[i] == deep[2 * i] * 256U + deep[2 * i + 1]);
   TiffSpec indexed{.samples = 1, .photometric = PHOTOMETRIC_PALETTE};
   indexed.palette.assign(768, 1000);
   const Pixels grey = test::picture(40, 30, 1);
-  const auto indices = labels_of(test::encode_tiff(indexed, grey));
+  const auto indices = tiff_labels(test::encode_tiff(indexed, grey));
   CHECK(std::equal(indices.begin(), indices.end(), grey.begin()));
   Pixels equal;
   for (std::uint8_t v : grey)
     equal.insert(equal.end(), 3, v);
-  const auto folded = labels_of(test::encode_tiff({}, equal));
+  const auto folded = tiff_labels(test::encode_tiff({}, equal));
   CHECK(std::equal(folded.begin(), folded.end(), grey.begin()));
   equal[100] ^= 1;
-  CHECK_THROWS_AS(labels_of(test::encode_tiff({}, equal)), DataError);
+  CHECK_THROWS_AS(tiff_labels(test::encode_tiff({}, equal)), DataError);
 }
 
 TEST_CASE("only the blocks of a region are decoded, and they are the right ones") {
@@ -168,11 +168,12 @@ TEST_CASE("only the blocks of a region are decoded, and they are the right ones"
 
 TEST_CASE("kinds of TIFF that make no 8-bit picture are refused by name") {
   const Pixels rows(40 * 30 * 4, 1);
-  CHECK(failure(test::encode_tiff({.bits = 32, .samples = 1, .photometric = PHOTOMETRIC_MINISBLACK},
-                                  rows))
+  CHECK(tiff_failure(test::encode_tiff(
+                         {.bits = 32, .samples = 1, .photometric = PHOTOMETRIC_MINISBLACK}, rows))
             .find("TIFF: must be grey, palette, RGB or CMYK of 1 to 16 bits") == 0);
-  CHECK(failure(test::encode_tiff({.samples = 3, .photometric = PHOTOMETRIC_CIELAB}, rows)) != "");
-  CHECK(failure(test::encode_tiff({.compression = COMPRESSION_LZMA}, rows))
+  CHECK(tiff_failure(test::encode_tiff({.samples = 3, .photometric = PHOTOMETRIC_CIELAB}, rows)) !=
+        "");
+  CHECK(tiff_failure(test::encode_tiff({.compression = COMPRESSION_LZMA}, rows))
             .find("compression 34925 is not supported") != std::string::npos);
 }
 
@@ -182,15 +183,16 @@ TEST_CASE("TIFF files that are cut off, altered or beyond the limits are refused
     const Bytes file = test::encode_tiff({.compression = COMPRESSION_LZW, .tile = tile}, pixels);
     // The directory stands at the end, so every cut loses it.
     for (std::size_t size = 0; size < file.size(); size += 31) {
-      CHECK_THROWS_AS(whole(Bytes(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size))),
-                      DataError);
+      CHECK_THROWS_AS(
+          whole_tiff(Bytes(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size))),
+          DataError);
     }
     Random random(RandomKey{.seed = 2});
     for (int i = 0; i < 1000; ++i) {
       Bytes bad = file;
       bad[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(bad.size())))] ^=
           static_cast<std::byte>(1 << random.below(8));
-      const std::string message = failure(bad);
+      const std::string message = tiff_failure(bad);
       REQUIRE(
           (message.empty() || message.find("TIFF: ") == 0 || message.find("image must be") == 0));
     }
@@ -212,8 +214,9 @@ TEST_CASE("a strip that says more than the file holds is refused before memory i
     }
   }
   REQUIRE(changed == 2);
-  CHECK(failure(file).find("strips or tiles of 32768 x 32768 pixels in a picture of 40 x 30") !=
-        std::string::npos);
+  CHECK(
+      tiff_failure(file).find("strips or tiles of 32768 x 32768 pixels in a picture of 40 x 30") !=
+      std::string::npos);
 }
 
 TEST_CASE("libtiff's handlers stay those of the process, and hear nothing of our files") {
@@ -227,8 +230,8 @@ TEST_CASE("libtiff's handlers stay those of the process, and hear nothing of our
   for (std::size_t i = 20; i < 200; ++i)
     broken[i] = std::byte{0x5a};
   const int while_writing = calls;
-  CHECK(failure(broken).find("TIFF: broken or cut-off data (") == 0);
-  CHECK(failure(Bytes(file.begin(), file.begin() + 100)).find("TIFF: broken header") == 0);
+  CHECK(tiff_failure(broken).find("TIFF: broken or cut-off data (") == 0);
+  CHECK(tiff_failure(Bytes(file.begin(), file.begin() + 100)).find("TIFF: broken header") == 0);
   CHECK(calls == while_writing);
   const bool errors_kept = TIFFSetErrorHandler(error_before) == +count;
   const bool warnings_kept = TIFFSetWarningHandler(warning_before) == +count;

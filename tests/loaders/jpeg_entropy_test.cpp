@@ -15,7 +15,7 @@ using headrace::test::Pixels;
 
 namespace {
 
-struct Outcome {
+struct EntropyOutcome {
   bool attached = false;
   std::string error;  ///< the library's or ours, warnings among them
   Pixels pixels;
@@ -32,8 +32,8 @@ class Decoder {
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
 
-  Outcome decode(const Bytes& file, bool ours, int scale = 1) {
-    Outcome outcome;
+  EntropyOutcome decode(const Bytes& file, bool ours, int scale = 1) {
+    EntropyOutcome outcome;
     if (setjmp(error_.jump) != 0) {
       jpeg_abort_decompress(&info_);
       outcome.error = error_.message;
@@ -61,7 +61,7 @@ class Decoder {
   detail::JpegEntropy entropy_;
 };
 
-Pixels noise(int width, int height, int channels) {
+Pixels random_noise(int width, int height, int channels) {
   Random random(RandomKey{.seed = 17});
   Pixels pixels(static_cast<std::size_t>(width * height * channels));
   for (std::uint8_t& v : pixels)
@@ -121,7 +121,7 @@ TEST_CASE("coefficients are the library's for every quality, sampling and table"
                               .quality = quality,
                               .optimized = optimized};
           const Bytes file =
-              test::encode_jpeg(spec, noisy ? noise(203, 91, 3) : test::picture(203, 91, 3));
+              test::encode_jpeg(spec, noisy ? random_noise(203, 91, 3) : test::picture(203, 91, 3));
           for (int scale : {1, 2, 4, 8}) {
             CAPTURE(h);
             CAPTURE(v);
@@ -129,7 +129,7 @@ TEST_CASE("coefficients are the library's for every quality, sampling and table"
             CAPTURE(optimized);
             CAPTURE(noisy);
             CAPTURE(scale);
-            const Outcome ours = decoder.decode(file, true, scale);
+            const EntropyOutcome ours = decoder.decode(file, true, scale);
             REQUIRE(ours.attached);
             CHECK(ours.error == "");
             REQUIRE(ours.pixels == decoder.decode(file, false, scale).pixels);
@@ -146,8 +146,9 @@ TEST_CASE("files of one and of four components, and files longer than what is he
        {JpegSpec{.width = 77, .height = 45, .components = 1},
         JpegSpec{.width = 77, .height = 45, .components = 4, .ycck = true},
         JpegSpec{.width = 1200, .height = 700, .h_samp = 1, .v_samp = 1, .quality = 100}}) {
-    const Bytes file = test::encode_jpeg(spec, noise(spec.width, spec.height, spec.components));
-    const Outcome ours = decoder.decode(file, true);
+    const Bytes file =
+        test::encode_jpeg(spec, random_noise(spec.width, spec.height, spec.components));
+    const EntropyOutcome ours = decoder.decode(file, true);
     REQUIRE(ours.attached);
     CHECK(ours.pixels == decoder.decode(file, false).pixels);
   }
@@ -157,7 +158,7 @@ TEST_CASE("progressive files and files with restart markers stay with the librar
   Decoder decoder;
   for (const JpegSpec& spec : {JpegSpec{.progressive = true}, JpegSpec{.restart_rows = 1}}) {
     const Bytes file = test::encode_jpeg(spec, test::picture(spec.width, spec.height, 3));
-    const Outcome outcome = decoder.decode(file, true);
+    const EntropyOutcome outcome = decoder.decode(file, true);
     CHECK_FALSE(outcome.attached);
     CHECK(outcome.pixels == test::plain_decode(file));
   }
@@ -173,12 +174,13 @@ TEST_CASE("damage is what the library warns of, and what it lets pass has its pi
   int shown = 0;
   for (int quality : {60, 98}) {
     for (const bool noisy : {false, true}) {
-      const Bytes file = test::encode_jpeg({.width = 120, .height = 90, .quality = quality},
-                                           noisy ? noise(120, 90, 3) : test::picture(120, 90, 3));
+      const Bytes file =
+          test::encode_jpeg({.width = 120, .height = 90, .quality = quality},
+                            noisy ? random_noise(120, 90, 3) : test::picture(120, 90, 3));
       for (int i = 0; i < 1500; ++i) {
         const Bytes bad = damaged(file, random);
-        const Outcome ours = decoder.decode(bad, true);
-        const Outcome plain = decoder.decode(bad, false);
+        const EntropyOutcome ours = decoder.decode(bad, true);
+        const EntropyOutcome plain = decoder.decode(bad, false);
         CAPTURE(i);
         CAPTURE(ours.error);
         if (!plain.error.empty()) {

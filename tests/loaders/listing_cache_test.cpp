@@ -2,6 +2,7 @@
 #include <headrace/loaders/image/image_folder.h>
 #include <headrace/loaders/image/image_manifest.h>
 #include <headrace/loaders/image/image_pairs.h>
+#include <headrace/tests/loaders/file_bytes.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/support/peak_memory.h>
 #include <headrace/tests/support/temporary_folder.h>
@@ -10,9 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <initializer_list>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -24,16 +23,6 @@ using test::contains;
 namespace fs = std::filesystem;
 
 namespace {
-
-void write(const fs::path& path, const std::string& text) {
-  fs::create_directories(path.parent_path());
-  std::ofstream(path, std::ios::binary) << text;
-}
-
-std::string content_of(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 /// As if nothing had happened to the folders for a while: a listing that is made in the moment of a
 /// change is not kept.
@@ -62,9 +51,9 @@ struct Log {
 
 struct Folder {
   Folder() {
-    write(root / "data/cat/a.jpg", "aaa");
-    write(root / "data/cat/deep/b.jpg", "b");
-    write(root / "data/dog/c.jpg", "cc");
+    test::make_file(root / "data/cat/a.jpg", "aaa");
+    test::make_file(root / "data/cat/deep/b.jpg", "b");
+    test::make_file(root / "data/dog/c.jpg", "cc");
     age(root / "data");
   }
   /// Opens the folder through the cache; true when the cache was used.
@@ -104,7 +93,7 @@ TEST_CASE("a folder that changed at any depth is listed anew") {
   Folder folder;
   folder.cached();
   CHECK(folder.cached());
-  write(folder.root / "data/cat/deep/new.jpg", "n");
+  test::make_file(folder.root / "data/cat/deep/new.jpg", "n");
   CHECK_FALSE(folder.cached());
   CHECK(folder.log.has("deep has changed"));
   CHECK(folder.size == 4);
@@ -112,7 +101,7 @@ TEST_CASE("a folder that changed at any depth is listed anew") {
   CHECK_FALSE(folder.cached());
   CHECK(folder.cached());
   fs::remove(folder.root / "data/dog/c.jpg");
-  write(folder.root / "data/dog/d.jpg", "d");
+  test::make_file(folder.root / "data/dog/d.jpg", "d");
   CHECK_FALSE(folder.cached());
   CHECK(folder.names.back() == "dog/d.jpg=dog");
 }
@@ -120,7 +109,7 @@ TEST_CASE("a folder that changed at any depth is listed anew") {
 TEST_CASE("a kept listing holds nothing of what is in the files: what is there now is read") {
   Folder folder;
   folder.cached();
-  write(folder.root / "data/cat/a.jpg", "AAA");
+  test::make_file(folder.root / "data/cat/a.jpg", "AAA");
   CHECK(folder.cached());
   const ImageFolder images(folder.root / "data", {.listing = {.cache = folder.cache()}});
   Sample sample;
@@ -129,7 +118,7 @@ TEST_CASE("a kept listing holds nothing of what is in the files: what is there n
   CHECK(std::string(static_cast<const char*>(file.raw()), file.bytes()) == "AAA");
   sample.reset();
   CHECK((!images.read_now(0, sample) || std::memcmp(sample["image"].raw(), "AAA", 3) == 0));
-  write(folder.root / "data/cat/a.jpg", "AAAA");
+  test::make_file(folder.root / "data/cat/a.jpg", "AAAA");
   CHECK(folder.cached());
   CHECK(contains(test::message_of<DataError>([&] { images.read(0, sample); }),
                  "3 bytes as when it was listed, got 4"));
@@ -137,7 +126,7 @@ TEST_CASE("a kept listing holds nothing of what is in the files: what is there n
 
 TEST_CASE("a listing made in the moment of a change is not kept") {
   Folder folder;
-  write(folder.root / "data/cat/new.jpg", "n");
+  test::make_file(folder.root / "data/cat/new.jpg", "n");
   // However slow the machine is: the moment has not passed yet.
   fs::last_write_time(folder.root / "data/cat",
                       fs::file_time_type::clock::now() + std::chrono::hours(1));
@@ -149,21 +138,21 @@ TEST_CASE("a listing made in the moment of a change is not kept") {
 TEST_CASE("a damaged listing costs a line in the log and is made anew") {
   Folder folder;
   folder.cached();
-  const std::string good = content_of(folder.cache());
+  const std::string good = test::content_of(folder.cache());
   const auto names = folder.names;
   for (std::size_t at = 0; at < good.size(); at += 7) {
     std::string bad = good;
     bad[at] = static_cast<char>(bad[at] ^ 0x20);
-    write(folder.cache(), bad);
+    test::make_file(folder.cache(), bad);
     CAPTURE(at);
     CHECK_FALSE(folder.cached());
     CHECK(folder.log.has("warning: image folder"));
     CHECK(folder.log.has("is made anew"));
     CHECK(folder.names == names);
-    CHECK(content_of(folder.cache()) == good);
+    CHECK(test::content_of(folder.cache()) == good);
   }
   for (std::size_t length = 0; length < good.size(); length += 11) {
-    write(folder.cache(), good.substr(0, length));
+    test::make_file(folder.cache(), good.substr(0, length));
     CHECK_FALSE(folder.cached());
     CHECK(folder.names == names);
   }
@@ -190,12 +179,12 @@ TEST_CASE("a listing that cannot be kept is no error") {
 
 TEST_CASE("a manifest's listing is used while length, time and contents are the same") {
   test::TemporaryFolder root;
-  write(root / "a.jpg", "a");
-  write(root / "bb.jpg", "bb");
+  test::make_file(root / "a.jpg", "a");
+  test::make_file(root / "bb.jpg", "bb");
   const fs::path manifest = root / "m.csv";
   const auto then = fs::file_time_type::clock::now() - std::chrono::minutes(1);
   const auto put = [&](const std::string& text) {
-    write(manifest, text);
+    test::make_file(manifest, text);
     fs::last_write_time(manifest, then);
   };
   Log log;
@@ -221,7 +210,7 @@ namespace {
 
 /// The kept listing with `from` as `to`, of the same length, its checksum made right again.
 void forge(const fs::path& cache, const std::string& from, const std::string& to) {
-  std::string text = content_of(cache);
+  std::string text = test::content_of(cache);
   const std::size_t at = text.rfind(from);
   REQUIRE(at != std::string::npos);
   REQUIRE(from.size() == to.size());
@@ -231,7 +220,7 @@ void forge(const fs::path& cache, const std::string& from, const std::string& to
       static_cast<std::uint32_t>(::crc32(0, reinterpret_cast<const Bytef*>(text.data() + head),
                                          static_cast<uInt>(text.size() - head)));
   std::memcpy(text.data() + 16, &sum, sizeof sum);
-  write(cache, text);
+  test::make_file(cache, text);
 }
 
 /// Numbers as a listing has them.
@@ -244,14 +233,14 @@ std::string numbers(std::initializer_list<std::int32_t> values) {
 TEST_CASE("a listing that says what cannot be is made anew, though its checksum is right") {
   Folder folder;
   folder.cached();
-  const std::string good = content_of(folder.cache());
+  const std::string good = test::content_of(folder.cache());
   const auto names = folder.names;
   const auto refused = [&](const std::string& from, const std::string& to) {
-    write(folder.cache(), good);
+    test::make_file(folder.cache(), good);
     forge(folder.cache(), from, to);
     CHECK_FALSE(folder.cached());
     CHECK(folder.names == names);
-    CHECK(content_of(folder.cache()) == good);
+    CHECK(test::content_of(folder.cache()) == good);
     return folder.log.lines.front();
   };
   const std::string paths = "cat/a.jpgcat/deep/b.jpgdog/c.jpg";
@@ -263,13 +252,13 @@ TEST_CASE("a listing that says what cannot be is made anew, though its checksum 
   CHECK(contains(refused(numbers({0, 0, 1}), numbers({1, 0, 1})), "not those of its folders"));
   CHECK(contains(refused(numbers({0, 0, 1}), numbers({0, 1, 0})), "not those of its folders"));
   CHECK(contains(refused(numbers({0, 0, 1}), numbers({0, 0, 2})), "labels are broken"));
-  write(folder.cache(), good);
+  test::make_file(folder.cache(), good);
   CHECK(folder.cached());
 }
 
 TEST_CASE("a name with two dots in it is a name") {
   Folder folder;
-  write(folder.root / "data/dog/a..b.jpg", "x");
+  test::make_file(folder.root / "data/dog/a..b.jpg", "x");
   age(folder.root / "data");
   CHECK_FALSE(folder.cached());
   CHECK(folder.cached());
@@ -279,7 +268,7 @@ TEST_CASE("a name with two dots in it is a name") {
 TEST_CASE("a listing of 4 GB that is none costs nothing, whatever it begins with") {
   Folder folder;
   folder.cached();
-  const std::string good = content_of(folder.cache());
+  const std::string good = test::content_of(folder.cache());
   const auto names = folder.names;
   const std::size_t paths = good.rfind("cat/a.jpg");
   // Nothing; magic and a length that fits; key and proofs as well, then paths of 4 GB.
@@ -290,7 +279,7 @@ TEST_CASE("a listing of 4 GB that is none costs nothing, whatever it begins with
     const std::uint64_t follows = size - 24, rest = size - paths;
     if (bytes > 0) std::memcpy(start.data() + 8, &follows, 8);
     if (bytes == paths) std::memcpy(start.data() + paths - 8, &rest, 8);
-    write(folder.cache(), start);
+    test::make_file(folder.cache(), start);
     fs::resize_file(folder.cache(), size);
     CHECK(test::peak_growth([&] { CHECK_FALSE(folder.cached()); }) < 64 << 20);
     CHECK(folder.names == names);
@@ -300,12 +289,12 @@ TEST_CASE("a listing of 4 GB that is none costs nothing, whatever it begins with
 
 TEST_CASE("listings of pairs and of files without classes are used again, too") {
   const test::TemporaryFolder root;
-  write(root / "in/a.jpg", "a");
-  write(root / "in/deep/b.jpg", "bb");
-  write(root / "masks/a.png", "m");
-  write(root / "masks/deep/b.png", "mm");
-  write(root / "both/c.jpg", "c");
-  write(root / "both/c_mask.png", "m");
+  test::make_file(root / "in/a.jpg", "a");
+  test::make_file(root / "in/deep/b.jpg", "bb");
+  test::make_file(root / "masks/a.png", "m");
+  test::make_file(root / "masks/deep/b.png", "mm");
+  test::make_file(root / "both/c.jpg", "c");
+  test::make_file(root / "both/c_mask.png", "m");
   age(root.path());
   Log log;
   const auto options = [&](const char* name) {
@@ -332,7 +321,7 @@ TEST_CASE("listings of pairs and of files without classes are used again, too") 
 TEST_CASE("a listing that passed over spare images is not used where they are refused") {
   test::TemporaryFolder root;
   for (const char* file : {"data/Image/a.jpg", "data/Image/b.jpg", "data/GT/a.png"})
-    write(root / file, "x");
+    test::make_file(root / file, "x");
   age(root / "data");
   ImagePairsOptions options{
       .images = root / "data/Image", .masks = root / "data/GT", .spare_images = true};

@@ -30,8 +30,8 @@ using Labels = std::vector<std::int64_t>;
 using Names = std::vector<std::string>;
 
 /// A folder with pictures 0.png to 4.png.
-struct Data {
-  Data() {
+struct LabelFolder {
+  LabelFolder() {
     for (int i = 0; i < 5; ++i) {
       const auto seed = static_cast<unsigned>(i);
       test::write_bytes(root / (std::to_string(i) + ".png"),
@@ -78,7 +78,7 @@ const ImageManifestOptions by_semicolon{.columns = {.label_separator = ";"}};
 }  // namespace
 
 TEST_CASE("columns are found by the names that are given, path being the default beside image") {
-  const Data data;
+  const LabelFolder data;
   const ImageManifest manifest = data.read(
       "patient,file,diagnosis,fold\np1,0.png,healthy,Training\np2,1.png,ill,Test\n",
       {.columns = {.path = "file", .label = "diagnosis", .group = "patient", .split = "fold"}});
@@ -94,7 +94,7 @@ TEST_CASE("columns are found by the names that are given, path being the default
 }
 
 TEST_CASE("columns that are not there, or stand for two things, are refused with the nearest") {
-  const Data data;
+  const LabelFolder data;
   const std::string text = "image,diagnosis,patient\n0.png,ill,p1\n";
   CHECK(contains(data.refusal(text, {.columns = {.label = "diagnosys"}}),
                  "m.csv:1: column \"diagnosys\" must be there, got image, diagnosis, patient; did "
@@ -112,7 +112,7 @@ TEST_CASE("columns that are not there, or stand for two things, are refused with
 }
 
 TEST_CASE("a split is one of the usual words, and neither a path nor a group is in two") {
-  const Data data;
+  const LabelFolder data;
   const ImageManifest manifest = data.read(
       "image,split\n0.png,train\n1.png,training\n2.png,valid\n3.png,VAL\n4.png,validation\n");
   CHECK(manifest.splits() == std::vector{DataSplit::train, DataSplit::train, DataSplit::validation,
@@ -130,7 +130,7 @@ TEST_CASE("a split is one of the usual words, and neither a path nor a group is 
 }
 
 TEST_CASE("several names in a cell, or columns of 0 and 1, give a field of flags") {
-  const Data data;
+  const LabelFolder data;
   const ImageManifest names = data.read(tags, by_semicolon);
   CHECK(names.multi_label());
   CHECK(names.classes() == Names{"cat", "dog", "sad"});
@@ -165,7 +165,7 @@ TEST_CASE("several names in a cell, or columns of 0 and 1, give a field of flags
 }
 
 TEST_CASE("labels that cannot be right are refused by line") {
-  const Data data;
+  const LabelFolder data;
   const auto refusal = [&](const std::string& cell) {
     return data.refusal("image,label\n0.png,a\n1.png," + cell + "\n", by_semicolon);
   };
@@ -184,7 +184,7 @@ TEST_CASE("labels that cannot be right are refused by line") {
 }
 
 TEST_CASE("class names that are given fix the numbers of labels") {
-  const Data data;
+  const LabelFolder data;
   const ImageManifestOptions fixed{.classes = {"dog", "cat", "bird"}};
   const ImageManifest manifest = data.read("image,label\n0.png,cat\n1.png,dog\n", fixed);
   CHECK(manifest.classes() == fixed.classes);
@@ -198,7 +198,7 @@ TEST_CASE("class names that are given fix the numbers of labels") {
 }
 
 TEST_CASE("packs and kept listings carry label sets and splits") {
-  const Data data;
+  const LabelFolder data;
   fs::last_write_time(data.root.path(), fs::file_time_type::clock::now() - std::chrono::hours(1));
   std::ofstream(data.root / "m.csv", std::ios::binary) << tags;
   ImageManifestOptions options = by_semicolon;
@@ -233,7 +233,7 @@ TEST_CASE("packs and kept listings carry label sets and splits") {
 }
 
 TEST_CASE("batches of label sets are the same bytes for 1, 2 and 8 threads") {
-  const Data data;
+  const LabelFolder data;
   const auto manifest = std::make_shared<const ImageManifest>(data.read(tags, by_semicolon));
   std::vector<std::uint8_t> first;
   for (const int threads : {1, 2, 8}) {

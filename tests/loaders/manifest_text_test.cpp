@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Data {
-  Data() { std::ofstream(root / "a.jpg") << "aaa"; }
+struct TextFolder {
+  TextFolder() { std::ofstream(root / "a.jpg") << "aaa"; }
   fs::path write(const std::string& name, const std::string& text) const {
     std::ofstream(root / name, std::ios::binary) << text;
     return root / name;
@@ -43,7 +43,7 @@ std::string long_csv(std::size_t rows) {
 }  // namespace
 
 TEST_CASE("a manifest of many pieces is read as one") {
-  const Data data;
+  const TextFolder data;
   const std::size_t rows = 6000;
   const fs::path csv = data.write("long.csv", long_csv(rows));
   REQUIRE(fs::file_size(csv) > 12 << 20);
@@ -62,7 +62,7 @@ TEST_CASE("a manifest of many pieces is read as one") {
 }
 
 TEST_CASE("a line that is wrong is named by its number behind many pieces too") {
-  const Data data;
+  const TextFolder data;
   const std::string blank(6 << 20, '\n');
   CHECK(contains(data.refusal("late.csv", "path,label\n" + blank + "a.jpg\n"),
                  "late.csv:" + std::to_string((6 << 20) + 2) + ": column \"label\""));
@@ -71,7 +71,7 @@ TEST_CASE("a line that is wrong is named by its number behind many pieces too") 
 }
 
 TEST_CASE("a sparse manifest of 4 GB is refused at once, with little memory") {
-  const Data data;
+  const TextFolder data;
   for (const char* name : {"sparse.csv", "sparse.tsv", "sparse.jsonl"}) {
     CAPTURE(name);
     for (const std::string start : {"", "path,label\na.jpg,cat\n"}) {
@@ -90,7 +90,7 @@ TEST_CASE("a sparse manifest of 4 GB is refused at once, with little memory") {
 }
 
 TEST_CASE("a zero is refused wherever it is, as UTF-16 has it, too") {
-  const Data data;
+  const TextFolder data;
   using std::string_literals::operator""s;
   CHECK(contains(data.refusal("zero.csv", "path\na.jpg\0\n"s), "zero at byte 10"));
   CHECK(contains(data.refusal("wide.csv", "p\0a\0t\0h\0"s), "save it as UTF-8"));
@@ -99,7 +99,7 @@ TEST_CASE("a zero is refused wherever it is, as UTF-16 has it, too") {
 }
 
 TEST_CASE("a row has at most 1 MiB, a field that does not end either") {
-  const Data data;
+  const TextFolder data;
   const std::string most(std::size_t{1} << 20, 'x');
   const std::string fits = "path,notes\na.jpg," + most.substr(6) + "\n";
   CHECK(ImageManifest(data.write("fits.csv", fits)).size() == 1);
@@ -116,7 +116,7 @@ TEST_CASE("a row has at most 1 MiB, a field that does not end either") {
 }
 
 TEST_CASE("a list that takes more memory than it may is refused before it takes it") {
-  const Data data;
+  const TextFolder data;
   std::string text = "path,label\n";
   for (int i = 0; i < 2000; ++i)
     text += "a.jpg,label" + std::to_string(i) + "\n";
@@ -130,7 +130,7 @@ TEST_CASE("a list that takes more memory than it may is refused before it takes 
 }
 
 TEST_CASE("columns of any length are named in short") {
-  const Data data;
+  const TextFolder data;
   const std::string name(900'000, 'n');
   CHECK(data.refusal("name.csv", "notes," + name + "\na,b\n").size() < 2000);
   CHECK(data.refusal("name.jsonl", "{\"" + name + "\": 1}\n").size() < 2000);

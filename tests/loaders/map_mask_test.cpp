@@ -43,9 +43,9 @@ std::string refusal(const MapMask& map, const FieldSpec& field) {
 }
 
 /// Pictures whose masks hold 0 and 255, the sixth a 7 as well.
-class Pairs final : public test::PicturePairs {
+class BinaryPairs final : public test::PicturePairs {
  public:
-  explicit Pairs(bool bad) {
+  explicit BinaryPairs(bool bad) {
     for (unsigned i = 0; i < 8; ++i) {
       test::Pixels mask = test::picture(16, 16, 1, i);
       for (std::uint8_t& value : mask)
@@ -63,7 +63,7 @@ class Pairs final : public test::PicturePairs {
 const MapMask binary{.values = {{0, 0}, {255, 1}}};
 
 std::vector<std::uint8_t> labels_of(int threads, bool bad) {
-  Loader loader = Pipeline::from(std::make_shared<const Pairs>(bad))
+  Loader loader = Pipeline::from(std::make_shared<const BinaryPairs>(bad))
                       .order(Shuffled{.seed = 1})
                       .then(DecodeImage{.crop = RandomResizedCrop{12, 12}, .masks = {"mask"}})
                       .then(binary)
@@ -118,7 +118,7 @@ TEST_CASE("mapped masks are the same bytes for 1, 2 and 8 threads, and a bad one
   CHECK(std::count(one.begin(), one.end(), 1) > 100);
   CHECK(labels_of(2, false) == one);
   CHECK(labels_of(8, false) == one);
-  Loader loader = Pipeline::from(std::make_shared<const Pairs>(true))
+  Loader loader = Pipeline::from(std::make_shared<const BinaryPairs>(true))
                       .then(DecodeImage{.crop = WholeImage{16, 16}, .masks = {"mask"}})
                       .then(binary)
                       .batch({.size = 8})

@@ -18,7 +18,7 @@ using test::Pixels;
 namespace {
 
 /// Pairs in one folder, a mask beside each picture of 4 x 2.
-struct Data {
+struct PairFolder {
   void add(const std::string& name, const Bytes& mask) const {
     test::write_bytes(root / (name + ".png"),
                       test::encode_png({.width = 4, .height = 2}, Pixels(24), 12));
@@ -50,7 +50,7 @@ using Values = std::map<std::uint16_t, MaskCount>;
 }  // namespace
 
 TEST_CASE("the values of masks are counted in files and pixels") {
-  const Data data;
+  const PairFolder data;
   data.grey("a", {0, 0, 0, 0, 255, 255, 255, 0});
   data.grey("b", Pixels(8, 0));
   data.rgb("c", in_rgb({0, 0, 0, 0, 0, 0, 255, 7}));
@@ -64,7 +64,7 @@ TEST_CASE("the values of masks are counted in files and pixels") {
 }
 
 TEST_CASE("colours are counted as soon as one file has them") {
-  const Data data;
+  const PairFolder data;
   Pixels red = in_rgb(Pixels(8, 0));
   red[0] = red[3] = 200;
   data.rgb("a", red);
@@ -76,7 +76,7 @@ TEST_CASE("colours are counted as soon as one file has them") {
 }
 
 TEST_CASE("masks that cannot be read are listed, and too many values end the count") {
-  const Data data;
+  const PairFolder data;
   data.grey("a", {0, 1, 2, 3, 4, 5, 6, 7});
   data.add("b", test::encode_jpeg({.width = 8, .height = 8}, Pixels(192)));
   const MaskSurvey survey = data.survey({.most_values = 3});

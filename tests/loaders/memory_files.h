@@ -11,6 +11,12 @@
 
 namespace headrace::test {
 
+/// The bytes of a file, as a sample holds them.
+inline Tensor as_tensor(const Bytes& file) {
+  return Tensor::of(std::span(reinterpret_cast<const std::uint8_t*>(file.data()), file.size()),
+                    Shape{static_cast<std::int64_t>(file.size())});
+}
+
 /// Files in memory, as a field "image" of bytes.
 class MemoryFiles final : public Source {
  public:
@@ -23,10 +29,7 @@ class MemoryFiles final : public Source {
     return fields;
   }
   void read(std::int64_t index, Sample& sample) const override {
-    const Bytes& file = files_[static_cast<std::size_t>(index)];
-    sample.set("image", Tensor::of(std::span(reinterpret_cast<const std::uint8_t*>(file.data()),
-                                             file.size()),
-                                   Shape{static_cast<std::int64_t>(file.size())}));
+    sample.set("image", as_tensor(files_[static_cast<std::size_t>(index)]));
   }
 
  private:

@@ -46,13 +46,13 @@ std::string failure(const Source& source, std::int64_t index) {
   });
 }
 
-std::string refusal(const fs::path& root, const NpyFolderOptions& options = {}) {
+std::string npy_folder_refusal(const fs::path& root, const NpyFolderOptions& options = {}) {
   return test::message_of<ConfigError>([&] { NpyFolder(root, options); });
 }
 
 /// Two classes with arrays of two lengths.
-struct Data {
-  Data() {
+struct ArrayFolder {
+  ArrayFolder() {
     write_features(root / "a/deep/2.npy", 3, 10);
     write_features(root / "a/1.NPY", 4, 0);
     write_features(root / "b/3.npy", 3, 20);
@@ -65,7 +65,7 @@ struct Data {
 }  // namespace
 
 TEST_CASE("a folder per class gives arrays padded along their last axis, and labels") {
-  const Data data;
+  const ArrayFolder data;
   const NpyFolder folder(data.root.path());
   REQUIRE(folder.size() == 3);
   CHECK(folder.classes() == Names{"a", "b"});
@@ -98,7 +98,7 @@ TEST_CASE("arrays come in the machine's byte order") {
 }
 
 TEST_CASE("a manifest lists arrays with labels, groups, splits and weights") {
-  const Data data;
+  const ArrayFolder data;
   std::ofstream(data.root / "list.csv")
       << "array,tags,patient,split,weight\nb/3.npy,x;y,p1,train,2\na/1.NPY,y,p2,test,1\n";
   const NpyManifest manifest(
@@ -127,20 +127,20 @@ TEST_CASE("a manifest lists arrays with labels, groups, splits and weights") {
 }
 
 TEST_CASE("sound arrays that differ in type or shape are refused, both named") {
-  const Data data;
+  const ArrayFolder data;
   test::write_array<double>(data.root / "b/4.npy", "2, 1", std::vector<double>{1, 2});
   CHECK(
-      contains(refusal(data.root.path()),
+      contains(npy_folder_refusal(data.root.path()),
                "b/4.npy: must be as the first, a/1.NPY, float32 [2, 4] but for the last axis, got "
                "float64 [2, 1]"));
   test::write_array<float>(data.root / "b/4.npy", "3, 1", std::vector<float>{1, 2, 3});
-  CHECK(contains(refusal(data.root.path()), "got float32 [3, 1]"));
+  CHECK(contains(npy_folder_refusal(data.root.path()), "got float32 [3, 1]"));
   test::write_array<float>(data.root / "b/4.npy", "2,", std::vector<float>{1, 2});
-  CHECK(contains(refusal(data.root.path()), "got float32 [2]"));
+  CHECK(contains(npy_folder_refusal(data.root.path()), "got float32 [2]"));
 }
 
 TEST_CASE("broken files are bad samples, and no sound one is an error") {
-  const Data data;
+  const ArrayFolder data;
   std::ofstream(data.root / "a/0.npy") << "no array";
   test::write_npy(data.root / "a/00.npy",
                   "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 1), }",
@@ -169,19 +169,21 @@ TEST_CASE("broken files are bad samples, and no sound one is an error") {
 }
 
 TEST_CASE("folders and options that cannot be right are refused") {
-  const Data data;
-  CHECK(contains(refusal(data.root / "nowhere"), "must be a folder of class folders"));
-  CHECK(contains(refusal(data.root / "b"), "must hold one folder per class"));
-  CHECK(contains(refusal(data.root.path(), {.field = "label"}), "field must be a name that no"));
-  CHECK(contains(refusal(data.root.path(), {.classes = {"a", "other"}}),
+  const ArrayFolder data;
+  CHECK(contains(npy_folder_refusal(data.root / "nowhere"), "must be a folder of class folders"));
+  CHECK(contains(npy_folder_refusal(data.root / "b"), "must hold one folder per class"));
+  CHECK(contains(npy_folder_refusal(data.root.path(), {.field = "label"}),
+                 "field must be a name that no"));
+  CHECK(contains(npy_folder_refusal(data.root.path(), {.classes = {"a", "other"}}),
                  "b: must be one of the 2 classes"));
   fs::create_symlink("/etc/hostname", data.root / "a/out.npy");
-  CHECK(contains(refusal(data.root.path()), "out.npy: link leaves the folder"));
+  CHECK(contains(npy_folder_refusal(data.root.path()), "out.npy: link leaves the folder"));
   fs::remove(data.root / "a/out.npy");
   fs::create_directories(data.root / "c");
-  CHECK(contains(refusal(data.root.path()), "c: class folder must hold an array, got none"));
+  CHECK(contains(npy_folder_refusal(data.root.path()),
+                 "c: class folder must hold an array, got none"));
   fs::rename(data.root / "c", data.root / "caf\xe9");
-  CHECK(contains(refusal(data.root.path()), "name of a class must be UTF-8"));
+  CHECK(contains(npy_folder_refusal(data.root.path()), "name of a class must be UTF-8"));
 }
 
 TEST_CASE("padded arrays are the same bytes for 1, 2 and 8 threads, with their lengths") {
@@ -212,7 +214,7 @@ TEST_CASE("padded arrays are the same bytes for 1, 2 and 8 threads, with their l
 }
 
 TEST_CASE("arrays of which nothing is known come from a folder of any layout, or are one") {
-  const Data data;
+  const ArrayFolder data;
   const NpyFiles all(data.root.path());
   REQUIRE(all.size() == 3);
   CHECK(all.classes().empty());

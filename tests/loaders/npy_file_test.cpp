@@ -14,7 +14,7 @@
 namespace headrace::test {
 namespace {
 
-std::string refusal(const std::filesystem::path& path) {
+std::string npy_refusal(const std::filesystem::path& path) {
   return message_of<DataError>([&] { NpyFile file(path); });
 }
 
@@ -56,7 +56,7 @@ TEST_CASE("files that are none, or lie, are refused by name") {
   const auto path = folder / "bad.npy";
   const auto tried = [&](const std::string& dictionary, const std::string& data) {
     write_npy(path, dictionary, data);
-    return refusal(path);
+    return npy_refusal(path);
   };
   CHECK(contains(tried("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", "12345678"),
                  "12 bytes, the file has 8"));
@@ -78,11 +78,11 @@ TEST_CASE("files that are none, or lie, are refused by name") {
                        ""),
                  "overflow"));
   std::ofstream(path) << "no array";
-  CHECK(contains(refusal(path), "no .npy file"));
+  CHECK(contains(npy_refusal(path), "no .npy file"));
   std::ofstream(path, std::ios::binary) << "\x93NUMPY\2" << '\0' << "\xff\xff\xff\x7f";
-  CHECK(contains(refusal(path), "64 KiB"));
+  CHECK(contains(npy_refusal(path), "64 KiB"));
   std::ofstream(path, std::ios::binary) << "\x93NUMPY\1" << '\0' << "\x40" << '\0' << "{";
-  CHECK(contains(refusal(path), "ends inside its header"));
+  CHECK(contains(npy_refusal(path), "ends inside its header"));
   CHECK_THROWS_AS(NpyFile(folder / "absent.npy"), ConfigError);
 }
 

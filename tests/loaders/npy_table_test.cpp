@@ -19,8 +19,8 @@ namespace {
 using Labels = std::vector<std::int64_t>;
 
 /// Features float32 [3, 2] of 0, 1, ... 5.
-struct Data {
-  Data() {
+struct TableFiles {
+  TableFiles() {
     test::write_array<float>(root / "x.npy", "3, 2", std::vector<float>{0, 1, 2, 3, 4, 5});
     options = {.features = root / "x.npy", .labels = root / "y.npy"};
   }
@@ -39,7 +39,7 @@ struct Data {
 }  // namespace
 
 TEST_CASE("rows of an array get labels from another") {
-  const Data data;
+  const TableFiles data;
   data.labels<std::int32_t>("3,", {2, 0, 2});
   const NpyTable table(data.options);
   CHECK(table.size() == 3);
@@ -56,7 +56,7 @@ TEST_CASE("rows of an array get labels from another") {
 }
 
 TEST_CASE("flags are one-hot, or any number of classes where that is asked for") {
-  Data data;
+  TableFiles data;
   data.labels<float>("3, 2", {0, 1, 1, 0, 0, 1});
   data.options.classes = {"cat", "dog"};
   const NpyTable one(data.options);
@@ -76,7 +76,7 @@ TEST_CASE("flags are one-hot, or any number of classes where that is asked for")
 }
 
 TEST_CASE("arrays that do not fit together are refused") {
-  Data data;
+  TableFiles data;
   CHECK(contains(data.refusal(), "y.npy: there is no such file"));
   data.labels<std::int64_t>("2,", {0, 1});
   CHECK(contains(data.refusal(), "must have a row for each of 2 labels, got 3"));
@@ -110,7 +110,7 @@ TEST_CASE("arrays that do not fit together are refused") {
 }
 
 TEST_CASE("rows that stay in their file are the same rows, and groups go with them") {
-  Data data;
+  TableFiles data;
   data.labels<std::int16_t>("3,", {1, 0, 1});
   test::write_array<std::int64_t>(data.root / "g.npy", "3,", std::vector<std::int64_t>{40, 7, 40});
   data.options.groups = data.root / "g.npy";
@@ -130,7 +130,7 @@ TEST_CASE("rows that stay in their file are the same rows, and groups go with th
 }
 
 TEST_CASE("records may have no labels") {
-  Data data;
+  TableFiles data;
   data.options.labels.clear();
   const NpyTable table(data.options);
   CHECK(table.classes().empty());

@@ -4,6 +4,7 @@
 #include <headrace/loaders/image/pack/image_pack.h>
 #include <headrace/loaders/image/pack/pack_images.h>
 #include <headrace/loaders/image/pack/verify_pack.h>
+#include <headrace/tests/loaders/file_bytes.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/image_files.h>
 #include <headrace/tests/support/temporary_folder.h>
@@ -22,18 +23,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-void write(const fs::path& path, const test::Bytes& bytes) {
-  fs::create_directories(path.parent_path());
-  std::ofstream(path, std::ios::binary)
-      .write(reinterpret_cast<const char*>(bytes.data()),
-             static_cast<std::streamsize>(bytes.size()));
-}
-
-void make_images(const fs::path& folder) {
+void write_images(const fs::path& folder) {
   for (int i = 0; i < 8; ++i) {
-    write(folder / (std::to_string(i) + ".jpg"),
-          test::encode_jpeg({.width = 32, .height = 24},
-                            test::picture(32, 24, 3, static_cast<unsigned>(i))));
+    test::write_bytes(folder / (std::to_string(i) + ".jpg"),
+                      test::encode_jpeg({.width = 32, .height = 24},
+                                        test::picture(32, 24, 3, static_cast<unsigned>(i))));
   }
 }
 
@@ -66,7 +60,7 @@ class NoMoreFiles {
 
 TEST_CASE("a pack whose manifest gives other labels or weights meanwhile begins anew") {
   const test::TemporaryFolder root;
-  make_images(root / "data");
+  write_images(root / "data");
   const fs::path manifest = root / "data/m.csv";
   for (const bool label : {true, false}) {
     CAPTURE(label);
@@ -92,7 +86,7 @@ TEST_CASE("a pack whose manifest gives other labels or weights meanwhile begins 
 TEST_CASE(
     "lack of descriptors ends packing and verifying, on whatever thread, and blames no file") {
   const test::TemporaryFolder root;
-  make_images(root / "data/all");
+  write_images(root / "data/all");
   const ImageFolder folder(root / "data");
   const fs::path file = root / "data.pack";
   pack_images(folder, {.file = file, .crop_index = true});

@@ -5,7 +5,6 @@
 #include <doctest/doctest.h>
 
 using headrace::detail::printable;
-using headrace::detail::quoted;
 
 TEST_CASE("what is seen stays as it is, in every script") {
   for (const std::string text :
@@ -42,7 +41,7 @@ TEST_CASE("a long text is cut between characters, and says so") {
   CHECK(printable("abcdefg", 6) == "abcdef...");
   CHECK(printable("ab日本", 6) == "ab日...");
   CHECK(printable(std::string(10'000'000, 'x')).size() == 4099);
-  CHECK(quoted(std::string(10'000'000, 'x')).size() == 205);
-  CHECK(quoted("a\"b") == "\"a\"b\"");
+  CHECK(headrace::detail::quoted(std::string(10'000'000, 'x')).size() == 205);
+  CHECK(headrace::detail::quoted("a\"b") == "\"a\"b\"");
   CHECK(printable(std::string(300, '\x01')).size() == 1200);
 }

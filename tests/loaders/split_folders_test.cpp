@@ -19,7 +19,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-struct Data {
+struct SplitFolder {
   void add(const std::string& name) const {
     fs::create_directories((root / name).parent_path());
     std::ofstream(root / name) << name;
@@ -33,7 +33,7 @@ struct Data {
 }  // namespace
 
 TEST_CASE("folders of splits are found under their usual names and share their classes") {
-  const Data data;
+  const SplitFolder data;
   for (const char* part : {"Training", "val", "test"}) {
     for (const char* name : {"/dog/1.jpg", "/cat/2.jpg"})
       data.add(std::string(part) + name);
@@ -51,7 +51,7 @@ TEST_CASE("folders of splits are found under their usual names and share their c
 }
 
 TEST_CASE("class folders are no splits, even if one is called train") {
-  const Data data;
+  const SplitFolder data;
   data.add("car/1.jpg");
   CHECK_FALSE(split_folders(data.root.path()));
   data.add("train/2.jpg");
@@ -59,7 +59,7 @@ TEST_CASE("class folders are no splits, even if one is called train") {
 }
 
 TEST_CASE("parts that do not fit together are refused") {
-  const Data data;
+  const SplitFolder data;
   data.add("train/cat/1.jpg");
   data.add("train/dog/1.jpg");
   data.add("validation/cat/1.jpg");
@@ -79,7 +79,7 @@ TEST_CASE("parts that do not fit together are refused") {
 }
 
 TEST_CASE("links of split folders may not leave the data") {
-  const Data data;
+  const SplitFolder data;
   data.add("data/train/cat/1.jpg");
   data.add("else/cat/1.jpg");
   fs::create_directory_symlink("../else", data.root / "data/test");
@@ -88,7 +88,7 @@ TEST_CASE("links of split folders may not leave the data") {
 }
 
 TEST_CASE("class names that are given fix the labels of folders") {
-  const Data data;
+  const SplitFolder data;
   data.add("cat/1.jpg");
   data.add("dog/1.jpg");
   const ImageFolder folder(data.root.path(), {.classes = {"dog", "bird", "cat"}});

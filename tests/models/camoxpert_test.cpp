@@ -43,8 +43,8 @@ Counts counts_of(const Network& network, const std::string& prefix, int parts) {
   return counts;
 }
 
-std::unique_ptr<Network> small(bool lean, const MixtureOptions& mixture = {},
-                               std::int64_t classes = 1) {
+std::unique_ptr<Network> small_camoxpert(bool lean, const MixtureOptions& mixture = {},
+                                         std::int64_t classes = 1) {
   at::manual_seed(3);
   const CamoXpertOptions options{
       .encoder = EdgeNeXtSize::xx_small, .classes = classes, .width = .5, .mixture = mixture};
@@ -56,7 +56,7 @@ at::Tensor pictures(std::int64_t count, std::int64_t side = 64) {
   return at::rand({count, 3, side, side}) + at::rand({count, 3, 1, 1});
 }
 
-at::Tensor loss_of(const Output& output) {
+at::Tensor loss_of_output(const Output& output) {
   at::Tensor loss = output.main.square().mean();
   for (const at::Tensor& deep : output.deep)
     loss = loss + deep.square().mean();
@@ -111,11 +111,12 @@ TEST_CASE("fewer experts are the first ones, and without deep supervision there 
   CHECK(count_of(*five, "levels.0.moe.gate.") == 5 * 81);
   for (const bool lean : {false, true}) {
     CAPTURE(lean);
-    const auto two = small(lean, {.experts = 2, .balance = 0.0, .deep_supervision = false});
+    const auto two =
+        small_camoxpert(lean, {.experts = 2, .balance = 0.0, .deep_supervision = false});
     const Output output = two->outputs(pictures(2));
     CHECK(output.deep.empty());
     CHECK(output.losses.empty());
-    loss_of(output).backward();
+    loss_of_output(output).backward();
     for (const NamedTensor& item : two->parameters()) {
       CAPTURE(item.name);
       REQUIRE(item.tensor.grad().defined());
@@ -128,7 +129,7 @@ TEST_CASE("fewer experts are the first ones, and without deep supervision there 
 TEST_CASE("the networks for camouflage give logits, finer ones first, and a balance loss") {
   for (const bool lean : {false, true}) {
     CAPTURE(lean);
-    const auto network = small(lean, {}, 2);
+    const auto network = small_camoxpert(lean, {}, 2);
     const at::Tensor images = at::rand({2, 3, 64, 96});
     const Output output = network->outputs(images);
     CHECK(output.main.sizes() == at::IntArrayRef{2, 2, 64, 96});
@@ -146,7 +147,7 @@ TEST_CASE("the networks for camouflage give logits, finer ones first, and a bala
     CHECK(at::equal(network->forward(images), output.main));
   }
   // As in the original a logit goes no farther, and then has no gradient.
-  const auto network = small(false);
+  const auto network = small_camoxpert(false);
   for (const NamedTensor& item : network->parameters())
     if (item.name == "head.logits.bias") item.tensor.detach().fill_(99.0);
   CHECK(network->forward(pictures(1)).max().item<double>() == 15.0);
@@ -156,8 +157,8 @@ TEST_CASE("every parameter of the networks for camouflage gets a gradient") {
   for (const bool lean : {false, true}) {
     CAPTURE(lean);
     for (const double capacity : {0.0, 1.0}) {
-      const auto network = small(lean, {.capacity = capacity});
-      loss_of(network->outputs(pictures(4))).backward();
+      const auto network = small_camoxpert(lean, {.capacity = capacity});
+      loss_of_output(network->outputs(pictures(4))).backward();
       for (const NamedTensor& item : network->parameters()) {
         CAPTURE(item.name);
         REQUIRE(item.tensor.grad().defined());
@@ -172,7 +173,7 @@ TEST_CASE("every parameter of the networks for camouflage gets a gradient") {
 TEST_CASE("a picture's logits do not depend on the others of its batch") {
   for (const bool lean : {false, true}) {
     CAPTURE(lean);
-    const auto network = small(lean, {.capacity = 1.0});
+    const auto network = small_camoxpert(lean, {.capacity = 1.0});
     network->set_training(false);
     const at::NoGradGuard no_gradient;
     const at::Tensor images = pictures(5);
@@ -187,13 +188,13 @@ TEST_CASE("a picture's logits do not depend on the others of its batch") {
 TEST_CASE("of a frozen backbone nothing is kept for the backward pass but its maps") {
   for (const bool lean : {false, true}) {
     CAPTURE(lean);
-    const auto network = small(lean);
+    const auto network = small_camoxpert(lean);
     const at::Tensor images = pictures(2, 128);
     // Bytes that are kept between the passes.
     const auto kept = [&] {
       const auto bytes = std::make_shared<HostBytes>();
       const c10::DebugInfoGuard guard(c10::DebugInfoKind::PROFILER_STATE, bytes);
-      const at::Tensor loss = loss_of(network->outputs(images));
+      const at::Tensor loss = loss_of_output(network->outputs(images));
       return static_cast<double>(bytes->now());
     };
     kept();  // what is made once is there from now on
@@ -221,7 +222,7 @@ TEST_CASE("of a frozen backbone nothing is kept for the backward pass but its ma
 }
 
 TEST_CASE("experts of the networks for camouflage stay evenly used while they learn") {
-  const auto network = small(true);
+  const auto network = small_camoxpert(true);
   std::vector<at::Tensor> parameters;
   for (const NamedTensor& item : network->parameters())
     parameters.push_back(item.tensor);
@@ -243,7 +244,7 @@ TEST_CASE("experts of the networks for camouflage stay evenly used while they le
 }
 
 TEST_CASE("networks for camouflage say their blocks, and none lies in another") {
-  Names names = small(false)->blocks();
+  Names names = small_camoxpert(false)->blocks();
   std::erase_if(names, [](const std::string& name) { return name.starts_with("backbone."); });
   Names expected;
   for (int i = 0; i < 4; ++i)
@@ -255,7 +256,7 @@ TEST_CASE("networks for camouflage say their blocks, and none lies in another") 
   std::ranges::sort(names);
   std::ranges::sort(expected);
   CHECK(names == expected);
-  Names lean = small(true)->blocks();
+  Names lean = small_camoxpert(true)->blocks();
   std::erase_if(lean, [](const std::string& name) { return name.starts_with("backbone."); });
   CHECK(lean == Names{"levels.1.moe.experts", "levels.2.moe.experts", "levels.3.moe.experts",
                       "decoder.blocks.0", "decoder.blocks.1", "decoder.blocks.2"});
@@ -266,11 +267,11 @@ TEST_CASE("networks for camouflage do not wait for a device, whatever their opti
     for (const bool lowered : {false, true}) {
       CAPTURE(lean);
       CAPTURE(lowered);
-      auto made = small(lean, {.experts = 3, .deep_supervision = false, .capacity = 1.0});
+      auto made = small_camoxpert(lean, {.experts = 3, .deep_supervision = false, .capacity = 1.0});
       made->move_to(at::kCPU, true);
       MetaNetwork network(std::move(made), lowered);
       const HostCopies copies;
-      loss_of(network.outputs(at::empty({4, 3, 64, 64}, at::device(at::kMeta)))).backward();
+      loss_of_output(network.outputs(at::empty({4, 3, 64, 64}, at::device(at::kMeta)))).backward();
       CHECK(copies.found().empty());
     }
   }
@@ -293,7 +294,7 @@ TEST_CASE("networks for camouflage that cannot be are refused, and images that t
                "leave them as they are, or take one of camoxpert, camoxpert_lean"),
       ConfigError);
   for (const bool lean : {false, true})
-    CHECK_THROWS_WITH_AS(small(lean)->forward(at::rand({1, 3, 64, 80})),
+    CHECK_THROWS_WITH_AS(small_camoxpert(lean)->forward(at::rand({1, 3, 64, 80})),
                          Contains("multiples of 32, got [1, 3, 64, 80]"), DataError);
   CHECK(network_encoders("camoxpert").front() == "edgenext_base");
   CHECK(network_encoders("camoxpert_lean").front() == "edgenext_xx_small");

@@ -30,14 +30,14 @@ namespace nn = torch::nn;
 
 const at::Device gpu(at::kCUDA, 0);
 
-at::Tensor generator_state(at::Device device) {
+at::Tensor generator_state_of(at::Device device) {
   at::Generator generator = at::globalContext().defaultGenerator(device);
   const std::lock_guard lock(generator.mutex());
   return generator.get_state();
 }
 
 // What a forward and a backward pass from the seed 5 leave.
-struct Step {
+struct GpuStep {
   at::Tensor output;
   Tensors gradients;
   Tensors buffers;
@@ -45,12 +45,12 @@ struct Step {
 };
 
 template <typename Forward>
-Step step_of(const Forward& forward, const Tensors& parameters, const Tensors& buffers) {
+GpuStep step_on_gpu(const Forward& forward, const Tensors& parameters, const Tensors& buffers) {
   at::manual_seed(5);
-  Step step;
+  GpuStep step;
   step.output = forward();
   step.output.to(at::kFloat).square().sum().backward();
-  step.generator = generator_state(gpu);
+  step.generator = generator_state_of(gpu);
   for (const at::Tensor& parameter : parameters)
     step.gradients.push_back(parameter.grad());
   step.buffers = buffers;
@@ -58,7 +58,7 @@ Step step_of(const Forward& forward, const Tensors& parameters, const Tensors& b
 }
 
 // Gradients may be summed in another order: as much apart as `tolerance` of their largest.
-void check_same(const Step& step, const Step& plain, double tolerance) {
+void check_same_on_gpu(const GpuStep& step, const GpuStep& plain, double tolerance) {
   CHECK(at::equal(step.output, plain.output));
   CHECK(at::equal(step.generator, plain.generator));
   REQUIRE(step.gradients.size() == plain.gradients.size());
@@ -73,7 +73,7 @@ void check_same(const Step& step, const Step& plain, double tolerance) {
 }
 
 // A linear layer, a norm, and dropout, of the seed 3.
-Step step_of_part(bool checkpoints) {
+GpuStep step_of_part(bool checkpoints) {
   at::manual_seed(3);
   nn::Sequential module{nn::Linear(3, 4), nn::BatchNorm1d(4), nn::Dropout(.5)};
   module->to(gpu);
@@ -83,16 +83,16 @@ Step step_of_part(bool checkpoints) {
   const auto forward = [&] {
     return checkpoints ? checkpointed(block, {input}).front() : module->forward(input);
   };
-  return step_of(forward, module->parameters(), module->buffers());
+  return step_on_gpu(forward, module->parameters(), module->buffers());
 }
 
-struct Case {
+struct GpuCase {
   std::string name;
   std::function<std::unique_ptr<Network>()> make;
   std::vector<std::int64_t> sizes;
 };
 
-std::vector<Case> networks() {
+std::vector<GpuCase> networks() {
   return {{"leak_cnn", [] { return make_leak_cnn(); }, {32, 1, 64, 5}},
           {"resnet18",
            [] { return make_resnet({.depth = 18, .classes = 5, .width = .25}); },
@@ -106,21 +106,21 @@ Tensors tensors_of(const NamedTensors& items) {
   return tensors;
 }
 
-class Bfloat16 {
+class GpuBfloat16 {
  public:
-  explicit Bfloat16(bool on) : on_(on) { at::autocast::set_autocast_enabled(at::kCUDA, on_); }
-  ~Bfloat16() {
+  explicit GpuBfloat16(bool on) : on_(on) { at::autocast::set_autocast_enabled(at::kCUDA, on_); }
+  ~GpuBfloat16() {
     at::autocast::set_autocast_enabled(at::kCUDA, false);
     at::autocast::clear_cache();
   }
-  Bfloat16(const Bfloat16&) = delete;
-  Bfloat16& operator=(const Bfloat16&) = delete;
+  GpuBfloat16(const GpuBfloat16&) = delete;
+  GpuBfloat16& operator=(const GpuBfloat16&) = delete;
 
  private:
   bool on_;
 };
 
-Step step_of_network(const Case& one, bool lowered, bool checkpoints) {
+GpuStep step_of_network(const GpuCase& one, bool lowered, bool checkpoints) {
   at::manual_seed(3);
   const auto network = one.make();
   network->move_to(gpu, true);
@@ -129,10 +129,10 @@ Step step_of_network(const Case& one, bool lowered, bool checkpoints) {
   at::autocast::set_autocast_dtype(at::kCUDA, at::kBFloat16);
   const at::Tensor input = at::rand(one.sizes).to(gpu).contiguous(at::MemoryFormat::ChannelsLast);
   const auto forward = [&] {
-    const Bfloat16 scope(lowered);
+    const GpuBfloat16 scope(lowered);
     return network->forward(input);
   };
-  return step_of(forward, tensors_of(network->parameters()), tensors_of(network->buffers()));
+  return step_on_gpu(forward, tensors_of(network->parameters()), tensors_of(network->buffers()));
 }
 
 // cuDNN may sum gradients in an order that changes from run to run.
@@ -149,26 +149,27 @@ class SameOrder {
 TEST_SUITE("gpu") {
   TEST_CASE("a checkpointed block on a GPU is the plain one, with its dropout and statistics") {
     if (!open_torch_gpu()) return skip("needs a GPU");
-    const Step plain = step_of_part(false);
+    const GpuStep plain = step_of_part(false);
     CHECK((plain.output == 0).any().item<bool>());
-    check_same(step_of_part(true), plain, 1e-6);
+    check_same_on_gpu(step_of_part(true), plain, 1e-6);
   }
 
   TEST_CASE("checkpointed networks on a GPU are the plain ones, in float and in bfloat16") {
     if (!open_torch_gpu()) return skip("needs a GPU");
     const SameOrder same_order;
-    for (const Case& one : networks())
+    for (const GpuCase& one : networks())
       for (const bool lowered : {false, true}) {
         CAPTURE(one.name);
         CAPTURE(lowered);
-        check_same(step_of_network(one, lowered, true), step_of_network(one, lowered, false), 1e-5);
+        check_same_on_gpu(step_of_network(one, lowered, true), step_of_network(one, lowered, false),
+                          1e-5);
       }
   }
 
   TEST_CASE("a checkpointed step waits for no GPU") {
     if (!open_torch_gpu()) return skip("needs a GPU");
     REQUIRE(sync_debug_mode() != nullptr);
-    for (const Case& one : networks()) {
+    for (const GpuCase& one : networks()) {
       CAPTURE(one.name);
       const auto network = one.make();
       network->move_to(gpu, false);

@@ -18,18 +18,18 @@ namespace nn = torch::nn;
 
 // Gradients, buffers and generator behind one step from the seed 5; weights and input are those of
 // the seed 3.
-struct Step {
+struct PartStep {
   Tensors gradients;
   Tensors buffers;
   at::Tensor output;
   at::Tensor generator;
 };
 
-Step step_of(const Forward& forward, at::Tensor input) {
+PartStep step_of(const Forward& forward, at::Tensor input) {
   at::manual_seed(3);
   Part part(input.scalar_type());
   at::manual_seed(5);
-  Step step;
+  PartStep step;
   step.output = forward(part, input);
   (step.output * step.output).sum().backward();
   step.generator = generator_state();
@@ -40,7 +40,7 @@ Step step_of(const Forward& forward, at::Tensor input) {
   return step;
 }
 
-void check_same(const Step& a, const Step& b) {
+void check_same(const PartStep& a, const PartStep& b) {
   CHECK(at::equal(a.output, b.output));
   CHECK(same(a.gradients, b.gradients));
   CHECK(same(a.buffers, b.buffers));
@@ -73,7 +73,7 @@ TEST_CASE(
     for (const bool first : {false, true}) {  // the first block's input is data, without gradient
       CAPTURE(first);
       const auto input = [&] { return input_of(type).requires_grad_(!first); };
-      const Step step = step_of(again, input());
+      const PartStep step = step_of(again, input());
       CHECK(step.gradients[0].abs().sum().item<double>() > 0.0);
       CHECK(step.gradients.back().defined() != first);
       check_same(step, step_of(plain, input()));
@@ -82,9 +82,10 @@ TEST_CASE(
 
 TEST_CASE("run again without a thought, a block draws other dropout and moves statistics twice") {
   const at::Tensor input = input_of();
-  const Step once = step_of(plain, input.clone().requires_grad_());
-  const Step twice = step_of([](Part& part, const at::Tensor& x) { return Naive::apply(&part, x); },
-                             input.clone().requires_grad_());
+  const PartStep once = step_of(plain, input.clone().requires_grad_());
+  const PartStep twice =
+      step_of([](Part& part, const at::Tensor& x) { return Naive::apply(&part, x); },
+              input.clone().requires_grad_());
   CHECK(at::equal(once.output, twice.output));
   CHECK_FALSE(same(once.gradients, twice.gradients));
   CHECK_FALSE(at::equal(once.generator, twice.generator));
@@ -225,9 +226,9 @@ TEST_CASE(
       return first + part(input);  // the weight's cast must not be the one without gradient
     };
   };
-  const Step step = step_of(lowered(again), input_of(at::kFloat));
+  const PartStep step = step_of(lowered(again), input_of(at::kFloat));
   CHECK((step.output.scalar_type() == at::kBFloat16));
-  const Step expected = step_of(lowered(plain), input_of(at::kFloat));
+  const PartStep expected = step_of(lowered(plain), input_of(at::kFloat));
   CHECK(at::equal(step.output, expected.output));
   CHECK(same(step.buffers, expected.buffers));
   for (std::size_t i = 0; i + 1 < step.gradients.size(); ++i)  // sums in another order

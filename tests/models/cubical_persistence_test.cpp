@@ -27,21 +27,21 @@ struct ReferencePair {
 };
 
 // Voxels are integers below `levels`, over `levels`.
-struct Reference {
+struct PersistenceReference {
   std::vector<std::int64_t> shape;
   std::int64_t levels;
   std::int64_t essential;
   std::vector<ReferencePair> pairs;
 };
 
-const std::vector<Reference>& references() {
-  static const std::vector<Reference> all = {
+const std::vector<PersistenceReference>& persistence_references() {
+  static const std::vector<PersistenceReference> all = {
 #include "reference/persistence_values.inc"
   };
   return all;
 }
 
-at::Tensor volume_of(std::size_t number, const Reference& reference) {
+at::Tensor volume_of(std::size_t number, const PersistenceReference& reference) {
   const auto levels = static_cast<double>(reference.levels);
   const at::Tensor u =
       hashed_fill("persistence " + std::to_string(number), reference.shape, .5, .5);
@@ -65,10 +65,10 @@ std::vector<Level> levels_of(const CubicalPersistence& found, std::int64_t level
 }  // namespace
 
 TEST_CASE("persistent pairs are those of a peer and of a reduced boundary matrix") {
-  REQUIRE(references().size() == 9);
-  for (std::size_t number = 0; number < references().size(); ++number) {
+  REQUIRE(persistence_references().size() == 9);
+  for (std::size_t number = 0; number < persistence_references().size(); ++number) {
     CAPTURE(number);
-    const Reference& reference = references()[number];
+    const PersistenceReference& reference = persistence_references()[number];
     const CubicalPersistence found = persistence_of(volume_of(number, reference));
     std::vector<Level> expected;
     for (const ReferencePair& pair : reference.pairs)
@@ -80,9 +80,9 @@ TEST_CASE("persistent pairs are those of a peer and of a reduced boundary matrix
 }
 
 TEST_CASE("creators and destroyers have the values of births and deaths; long pairs come first") {
-  for (std::size_t number = 0; number < references().size(); ++number) {
+  for (std::size_t number = 0; number < persistence_references().size(); ++number) {
     CAPTURE(number);
-    const at::Tensor volume = volume_of(number, references()[number]);
+    const at::Tensor volume = volume_of(number, persistence_references()[number]);
     const float* values = volume.const_data_ptr<float>();
     const CubicalPersistence found = persistence_of(volume);
     CHECK(values[found.essential_creator] == found.essential_birth);

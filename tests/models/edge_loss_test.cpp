@@ -29,7 +29,7 @@ double magnitude(const Plane& plane, std::int64_t y, std::int64_t x) {
 }
 
 // Over those 3 x 3 pixels without one that is ignored.
-double by_loops(const at::Tensor& logits, const at::Tensor& target) {
+double edge_loss_by_loops(const at::Tensor& logits, const at::Tensor& target) {
   const auto z = logits.accessor<double, 2>();
   const auto t = target.accessor<double, 2>();
   const std::int64_t height = z.size(0);
@@ -64,7 +64,8 @@ TEST_CASE("the edge loss is the mean squared difference of Sobel magnitudes, bor
     CAPTURE(i);
     const at::Tensor z = map_logits(i);
     const MeanLoss loss = edge_loss(z, map_truth());
-    CHECK(loss.value.item<double>() == Approx(by_loops(z[0][0], map_truth()[0][0])).epsilon(1e-12));
+    CHECK(loss.value.item<double>() ==
+          Approx(edge_loss_by_loops(z[0][0], map_truth()[0][0])).epsilon(1e-12));
     CHECK(loss.weight.item<double>() == 80);
     CHECK(edge_loss(z, map_truth().squeeze(1).to(at::kByte)).value.item<double>() ==
           Approx(loss.value.item<double>()).epsilon(1e-12));
@@ -78,7 +79,8 @@ TEST_CASE("pixels beside an ignored one count nowhere in the edge loss") {
   const at::Tensor z = map_logits(1);
   const MeanLoss loss = edge_loss(z, target, {.ignore = ignored});
   CHECK(loss.weight.item<double>() == 80 - 4 - 9);
-  CHECK(loss.value.item<double>() == Approx(by_loops(z[0][0], target[0][0])).epsilon(1e-12));
+  CHECK(loss.value.item<double>() ==
+        Approx(edge_loss_by_loops(z[0][0], target[0][0])).epsilon(1e-12));
   at::Tensor other = z.clone();
   other[0][0][0][0] = std::nan("");
   other[0][0][4][6] = 1e300;

@@ -7,17 +7,16 @@
 #include <headrace/models/networks/module_network.h>
 
 #include "../support/torch_doctest.h"
+#include "checkpointed_part.h"
 
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
-#include <ATen/Context.h>
 #include <ATen/Functions.h>
 #include <c10/core/InferenceMode.h>
 
@@ -26,6 +25,7 @@ using doctest::Approx;
 using doctest::Contains;
 using headrace::ConfigError;
 using headrace::DataError;
+using headrace::test::generator_state;
 
 namespace {
 
@@ -42,12 +42,6 @@ Encoder small_encoder(double drop_path = 0.0) {
   for (const auto& item : encoder->named_parameters())
     if (item.key().ends_with("gamma") || item.key().ends_with("gamma_xca")) item.value().fill_(.5);
   return encoder;
-}
-
-at::Tensor generator_state() {
-  at::Generator generator = at::globalContext().defaultGenerator(at::kCPU);
-  const std::lock_guard lock(generator.mutex());
-  return generator.get_state();
 }
 
 // Gradients of the maps' sum of squares, after the seed 5.

@@ -22,7 +22,7 @@ using namespace headrace::test;
 
 namespace {
 
-struct Counts {
+struct ParameterCounts {
   std::int64_t all;
   std::int64_t features;
   std::int64_t stem;
@@ -30,9 +30,9 @@ struct Counts {
   std::array<std::int64_t, 4> stages;
 };
 
-struct Reference {
+struct EdgeNeXtReference {
   std::string name;
-  Counts parameters;
+  ParameterCounts parameters;
   std::size_t tensors;
   std::uint64_t shapes;  // hash of the sorted names and shapes
   double kept;           // values for the backward pass, for each pixel of the input
@@ -41,18 +41,19 @@ struct Reference {
   std::vector<NamedValue> gradients;
 };
 
-const std::vector<Reference> references{
+const std::vector<EdgeNeXtReference> edgenext_references{
 #include "reference/edgenext_values.inc"
 };
 
-std::unique_ptr<Network> network_of(const Reference& reference, at::ScalarType type) {
+std::unique_ptr<Network> network_of(const EdgeNeXtReference& reference, at::ScalarType type) {
   auto network = make_network({.name = reference.name, .classes = 1000});
   fill(*network, type);
   return network;
 }
 
 // The encoder of such a network, with its weights.
-std::shared_ptr<EdgeNeXtEncoder> encoder_of(const Reference& reference, at::ScalarType type) {
+std::shared_ptr<EdgeNeXtEncoder> encoder_of(const EdgeNeXtReference& reference,
+                                            at::ScalarType type) {
   auto encoder = std::make_shared<EdgeNeXtEncoder>(
       EdgeNeXtEncoderOptions{.size = edgenext_size_of(reference.name)});
   for (const auto& item : encoder->named_parameters())
@@ -71,15 +72,15 @@ std::int64_t count_of(const NamedTensors& parameters, const std::string& prefix)
   return count;
 }
 
-double farthest(const at::Tensor& got, const at::Tensor& expected) {
+double largest_gap(const at::Tensor& got, const at::Tensor& expected) {
   return (got - expected).abs().max().item<double>();
 }
 
 }  // namespace
 
 TEST_CASE("EdgeNeXts have timm's names, shapes and counts of parameters") {
-  REQUIRE(references.size() == 4);
-  for (const Reference& reference : references) {
+  REQUIRE(edgenext_references.size() == 4);
+  for (const EdgeNeXtReference& reference : edgenext_references) {
     CAPTURE(reference.name);
     const auto network = make_network({.name = reference.name, .classes = 1000});
     const NamedTensors parameters = network->parameters();
@@ -97,13 +98,13 @@ TEST_CASE("EdgeNeXts have timm's names, shapes and counts of parameters") {
       features += parameter.numel();
     CHECK(features == reference.parameters.features);
   }
-  CHECK(references.front().tensors == 160);
-  CHECK(references.back().tensors == 214);
-  CHECK(references.back().parameters.all == 18511292);
+  CHECK(edgenext_references.front().tensors == 160);
+  CHECK(edgenext_references.back().tensors == 214);
+  CHECK(edgenext_references.back().parameters.all == 18511292);
 }
 
 TEST_CASE("EdgeNeXts give timm's logits and gradients") {
-  for (const Reference& reference : references) {
+  for (const EdgeNeXtReference& reference : edgenext_references) {
     CAPTURE(reference.name);
     const auto network = network_of(reference, at::kDouble);
     const at::Tensor logits = network->forward(images(at::kDouble));
@@ -119,7 +120,7 @@ TEST_CASE("EdgeNeXts give timm's logits and gradients") {
 }
 
 TEST_CASE("EdgeNeXts give timm's four maps") {
-  for (const Reference& reference : references) {
+  for (const EdgeNeXtReference& reference : edgenext_references) {
     CAPTURE(reference.name);
     const auto encoder = encoder_of(reference, at::kDouble);
     const at::NoGradGuard no_gradient;
@@ -132,7 +133,7 @@ TEST_CASE("EdgeNeXts give timm's four maps") {
 }
 
 TEST_CASE("EdgeNeXts in float32 are timm's within 1e-4 and the same in both layouts within 1e-5") {
-  for (const Reference& reference : references) {
+  for (const EdgeNeXtReference& reference : edgenext_references) {
     CAPTURE(reference.name);
     const auto encoder = encoder_of(reference, at::kFloat);
     const auto network = network_of(reference, at::kFloat);
@@ -148,16 +149,16 @@ TEST_CASE("EdgeNeXts in float32 are timm's within 1e-4 and the same in both layo
     const auto laid_out = encoder->features(channels_last);
     for (std::size_t i = 0; i < maps.size(); ++i) {
       check_summary(maps[i], reference.maps[i], 1e-4);
-      CHECK(farthest(laid_out[i], maps[i]) < 1e-5);
+      CHECK(largest_gap(laid_out[i], maps[i]) < 1e-5);
       CHECK(laid_out[i].is_contiguous(at::MemoryFormat::ChannelsLast));
     }
     check_summary(logits, reference.logits, 1e-4);
-    CHECK(farthest(network->forward(channels_last), logits) < 1e-5);
+    CHECK(largest_gap(network->forward(channels_last), logits) < 1e-5);
   }
 }
 
 TEST_CASE("an EdgeNeXt keeps no more for its backward pass than timm's") {
-  for (const Reference& reference : references) {
+  for (const EdgeNeXtReference& reference : edgenext_references) {
     CAPTURE(reference.name);
     const auto network = make_network({.name = reference.name, .classes = 1000});
     const auto bytes = std::make_shared<HostBytes>();

@@ -1,6 +1,7 @@
 // Every loss under the harness, and the harness under losses with a fault.
 #include <headrace/models/losses/cross_entropy.h>
 #include <headrace/tests/models/loss_harness.h>
+#include <headrace/tests/support/source_folder.h>
 
 #include "../support/torch_doctest.h"
 
@@ -22,15 +23,15 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using Names = std::set<std::string>;
+using LossNames = std::set<std::string>;
 
 // Public functions of the headers of losses that take tensors.
-Names public_losses() {
+LossNames public_losses() {
   static const std::regex internal(R"(namespace detail \{[^}]*\})");
   static const std::regex declared(R"(HEADRACE_API\s+[\w:]+\s+(\w+)\(\s*const at::Tensor&)");
-  Names names;
+  LossNames names;
   for (const auto& entry :
-       fs::directory_iterator(fs::path(HEADRACE_SOURCE_DIR) / "models/losses")) {
+       fs::directory_iterator(fs::path(headrace::test::source_folder()) / "models/losses")) {
     if (entry.path().extension() != ".h") continue;
     std::ifstream file(entry.path());
     std::string text(std::istreambuf_iterator<char>(file), {});
@@ -91,7 +92,7 @@ TEST_CASE("every loss has the right gradient and sign, ignores what it must, and
 }
 
 TEST_CASE("every public loss is registered, and nothing else is") {
-  Names registered;
+  LossNames registered;
   for (const RegisteredLoss& one : registered_losses())
     registered.insert(one.function);
   CHECK(registered == public_losses());

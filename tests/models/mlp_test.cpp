@@ -20,7 +20,7 @@ using headrace::test::hashed_fill;
 namespace {
 
 // What `state` of the maker gives.
-at::Tensor filled(const NamedTensor& item) {
+at::Tensor filled_tensor(const NamedTensor& item) {
   const at::IntArrayRef sizes = item.tensor.sizes();
   if (sizes.size() > 1)
     return hashed_fill(item.name, sizes, 0.0, std::sqrt(3.0 / static_cast<double>(sizes[1])));
@@ -43,7 +43,7 @@ TEST_CASE("the MLP gives the logits and gradients of PyTorch's layers") {
   const auto network = make_mlp({.features = 12, .classes = 5, .width = .125, .dropout = 0.0});
   CHECK(parameter_count(*network) == mlp_parameters);
   for (const NamedTensor& item : state_of(*network))
-    at::Tensor(item.tensor).set_data(filled(item));
+    at::Tensor(item.tensor).set_data(filled_tensor(item));
   const at::Tensor vectors = hashed_fill("vectors", {4, 12}, 0.0, 1.5);
   const at::Tensor logits = network->forward(vectors);
   check_all(logits, mlp_logits);

@@ -45,7 +45,7 @@ at::Tensor loss_of(Network& network, const at::Tensor& images) {
   return loss;
 }
 
-at::Tensor tensor_of(const NamedTensors& tensors, const std::string& name) {
+at::Tensor find_tensor(const NamedTensors& tensors, const std::string& name) {
   const auto found = std::ranges::find(tensors, name, &NamedTensor::name);
   return found == tensors.end() ? at::Tensor() : found->tensor;
 }
@@ -64,7 +64,7 @@ TEST_CASE("every named network gives logits of its task, and has the tensors tha
     CHECK(has_prefix(parameters, traits.weights.head));
     const std::string first =
         traits.takes_vectors ? "fc1.weight" : traits.weights.first_convolution;
-    CHECK(tensor_of(parameters, first).size(1) == 4);
+    CHECK(find_tensor(parameters, first).size(1) == 4);
     if (!traits.weights.encoder.empty()) CHECK(has_prefix(parameters, traits.weights.encoder));
 
     const std::int64_t side = traits.takes_pictures
@@ -106,54 +106,54 @@ TEST_CASE("no step of a named network reads a value on the host or copies to the
 TEST_CASE("a width factor scales every channel count to a multiple of eight") {
   const auto network = make_resnet({.depth = 50, .classes = 5, .width = .3});
   const NamedTensors parameters = network->parameters();
-  CHECK(tensor_of(parameters, "conv1.weight").size(0) == 16);           // 19.2
-  CHECK(tensor_of(parameters, "layer2.0.conv2.weight").size(0) == 40);  // 38.4
-  CHECK(tensor_of(parameters, "fc.weight").size(1) == 4 * 152);         // 153.6
+  CHECK(find_tensor(parameters, "conv1.weight").size(0) == 16);           // 19.2
+  CHECK(find_tensor(parameters, "layer2.0.conv2.weight").size(0) == 40);  // 38.4
+  CHECK(find_tensor(parameters, "fc.weight").size(1) == 4 * 152);         // 153.6
   const auto grouped = make_resnet({.classes = 5, .width = .25, .variant = se_resnext});
   const NamedTensors of_groups = grouped->parameters();
-  CHECK(tensor_of(of_groups, "layer1.0.conv2.weight").sizes() == at::IntArrayRef{32, 1, 3, 3});
-  CHECK(tensor_of(of_groups, "layer4.0.conv2.weight").sizes() == at::IntArrayRef{256, 8, 3, 3});
-  CHECK(tensor_of(of_groups, "layer1.0.se.fc1.weight").sizes() == at::IntArrayRef{8, 64, 1, 1});
+  CHECK(find_tensor(of_groups, "layer1.0.conv2.weight").sizes() == at::IntArrayRef{32, 1, 3, 3});
+  CHECK(find_tensor(of_groups, "layer4.0.conv2.weight").sizes() == at::IntArrayRef{256, 8, 3, 3});
+  CHECK(find_tensor(of_groups, "layer1.0.se.fc1.weight").sizes() == at::IntArrayRef{8, 64, 1, 1});
   const auto thin = make_unet({.encoder = 18, .width = .1});
-  CHECK(tensor_of(thin->parameters(), "decoder.blocks.4.conv2.0.weight").size(0) == 8);
+  CHECK(find_tensor(thin->parameters(), "decoder.blocks.4.conv2.0.weight").size(0) == 8);
 }
 
 TEST_CASE("networks start as those of timm and segmentation_models.pytorch do") {
   const auto resnet = make_resnet({.depth = 34, .classes = 10});
   const NamedTensors parameters = resnet->parameters();
-  const at::Tensor middle = tensor_of(parameters, "layer3.1.conv2.weight").detach();
+  const at::Tensor middle = find_tensor(parameters, "layer3.1.conv2.weight").detach();
   CHECK(middle.std().item<double>() == doctest::Approx(std::sqrt(2.0 / (256 * 9))).epsilon(.01));
-  CHECK(tensor_of(parameters, "layer3.1.bn1.weight").min().item<double>() == 1.0);
-  CHECK(tensor_of(parameters, "layer3.1.bn2.weight").abs().max().item<double>() == 0.0);
-  CHECK(tensor_of(parameters, "fc.weight").abs().max().item<double>() ==
+  CHECK(find_tensor(parameters, "layer3.1.bn1.weight").min().item<double>() == 1.0);
+  CHECK(find_tensor(parameters, "layer3.1.bn2.weight").abs().max().item<double>() == 0.0);
+  CHECK(find_tensor(parameters, "fc.weight").abs().max().item<double>() ==
         doctest::Approx(std::sqrt(1.0 / 512)).epsilon(.01));
 
   const auto resnext = make_resnet({.classes = 10, .variant = se_resnext});
   const NamedTensors of_resnext = resnext->parameters();
-  const at::Tensor grouped = tensor_of(of_resnext, "layer3.1.conv2.weight").detach();
+  const at::Tensor grouped = find_tensor(of_resnext, "layer3.1.conv2.weight").detach();
   CHECK(grouped.std().item<double>() == doctest::Approx(std::sqrt(2.0 / (512 * 9))).epsilon(.01));
-  const at::Tensor squeeze = tensor_of(of_resnext, "layer4.1.se.fc1.weight").detach();
+  const at::Tensor squeeze = find_tensor(of_resnext, "layer4.1.se.fc1.weight").detach();
   CHECK(squeeze.std().item<double>() == doctest::Approx(std::sqrt(2.0 / 128)).epsilon(.01));
-  CHECK(tensor_of(of_resnext, "layer4.1.se.fc1.bias").abs().max().item<double>() <=
+  CHECK(find_tensor(of_resnext, "layer4.1.se.fc1.bias").abs().max().item<double>() <=
         std::sqrt(1.0 / 2048));
   for (const auto& [layer, blocks] : {std::pair{1, 3}, {2, 4}, {3, 6}, {4, 3}})
     for (int block = 0; block < blocks; ++block) {
       const std::string name = "layer" + std::to_string(layer) + '.' + std::to_string(block);
-      CHECK(tensor_of(of_resnext, name + ".bn3.weight").abs().max().item<double>() == 0.0);
-      CHECK(tensor_of(of_resnext, name + ".bn2.weight").min().item<double>() == 1.0);
+      CHECK(find_tensor(of_resnext, name + ".bn3.weight").abs().max().item<double>() == 0.0);
+      CHECK(find_tensor(of_resnext, name + ".bn2.weight").min().item<double>() == 1.0);
     }
   const auto legacy = make_network({.name = "legacy_seresnext50_32x4d"});
-  CHECK(tensor_of(legacy->parameters(), "layer4.1.bn3.weight").min().item<double>() == 1.0);
+  CHECK(find_tensor(legacy->parameters(), "layer4.1.bn3.weight").min().item<double>() == 1.0);
 
   const auto unet = make_unet({.encoder = 34, .classes = 3});
   const NamedTensors of_unet = unet->parameters();
-  CHECK(tensor_of(of_unet, "encoder.layer3.1.bn2.weight").min().item<double>() == 1.0);
-  const at::Tensor decoder = tensor_of(of_unet, "decoder.blocks.1.conv2.0.weight").detach();
+  CHECK(find_tensor(of_unet, "encoder.layer3.1.bn2.weight").min().item<double>() == 1.0);
+  const at::Tensor decoder = find_tensor(of_unet, "decoder.blocks.1.conv2.0.weight").detach();
   CHECK(decoder.abs().max().item<double>() ==
         doctest::Approx(std::sqrt(6.0 / (128 * 9))).epsilon(.01));
-  CHECK(tensor_of(of_unet, "segmentation_head.0.weight").abs().max().item<double>() ==
+  CHECK(find_tensor(of_unet, "segmentation_head.0.weight").abs().max().item<double>() ==
         doctest::Approx(std::sqrt(6.0 / ((16 + 3) * 9))).epsilon(.02));
-  CHECK(tensor_of(of_unet, "segmentation_head.0.bias").abs().max().item<double>() == 0.0);
+  CHECK(find_tensor(of_unet, "segmentation_head.0.bias").abs().max().item<double>() == 0.0);
 }
 
 TEST_CASE("an unknown network, encoder or shape is refused with what there is") {

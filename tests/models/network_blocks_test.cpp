@@ -34,15 +34,15 @@ namespace {
 using Names = std::vector<std::string>;
 using Tensors = std::vector<at::Tensor>;
 
-struct Case {
+struct BlockCase {
   std::string name;
   std::function<std::unique_ptr<Network>()> make;
   std::vector<std::int64_t> sizes;
   bool joins = true;  // a map is used far behind, too: its gradients are summed in another order
 };
 
-std::vector<Case> all_cases() {
-  std::vector<Case> all;
+std::vector<BlockCase> all_cases() {
+  std::vector<BlockCase> all;
   for (const NetworkOptions& options : networks_of_any_side())
     all.push_back({options.name + options.encoder, [options] { return make_network(options); },
                    input_sizes(options, 64),
@@ -56,7 +56,7 @@ std::vector<Case> all_cases() {
 }
 
 // A network of the seed 3 in that type.
-std::unique_ptr<Network> made(const Case& one, at::ScalarType type) {
+std::unique_ptr<Network> made(const BlockCase& one, at::ScalarType type) {
   at::manual_seed(3);
   auto network = one.make();
   for (const NamedTensor& item : state_of(*network))
@@ -64,7 +64,7 @@ std::unique_ptr<Network> made(const Case& one, at::ScalarType type) {
   return network;
 }
 
-at::Tensor loss_of(Network& network, const at::Tensor& input) {
+at::Tensor loss_of_outputs(Network& network, const at::Tensor& input) {
   const Output output = network.outputs(input);
   at::Tensor loss = output.main.square().mean();
   for (const at::Tensor& deep : output.deep)
@@ -88,19 +88,19 @@ class Autocast {
   bool on_;
 };
 
-struct Step {
+struct NetworkStep {
   at::Tensor loss;
   Tensors gradients;
   Tensors buffers;
   at::Tensor generator;
 };
 
-Step step_of(Network& network, const at::Tensor& input, bool lowered = false) {
+NetworkStep step_of(Network& network, const at::Tensor& input, bool lowered = false) {
   at::manual_seed(5);
-  Step step;
+  NetworkStep step;
   {
     const Autocast autocast(lowered);
-    step.loss = loss_of(network, input);
+    step.loss = loss_of_outputs(network, input);
   }
   step.loss.backward();
   at::Generator generator = at::globalContext().defaultGenerator(at::kCPU);
@@ -130,7 +130,7 @@ double off_by(const Tensors& gradients, const Tensors& expected) {
   return std::sqrt(off / all);
 }
 
-void check_same(const Step& step, const Step& expected, double tolerance) {
+void check_same(const NetworkStep& step, const NetworkStep& expected, double tolerance) {
   CHECK(at::equal(step.loss, expected.loss));
   CHECK(off_by(step.gradients, expected.gradients) <= tolerance);
   CHECK(at::equal(step.generator, expected.generator));
@@ -142,7 +142,7 @@ void check_same(const Step& step, const Step& expected, double tolerance) {
 }  // namespace
 
 TEST_CASE("a checkpointed step of every network is the plain one") {
-  for (const Case& one : all_cases()) {
+  for (const BlockCase& one : all_cases()) {
     CAPTURE(one.name);
     at::manual_seed(1);
     const at::Tensor values = at::rand(one.sizes, at::kDouble);
@@ -162,7 +162,7 @@ TEST_CASE("a checkpointed step of every network is the plain one") {
 }
 
 TEST_CASE("a checkpointed step in bfloat16 is the plain one in bfloat16") {
-  for (Case one : all_cases()) {
+  for (BlockCase one : all_cases()) {
     CAPTURE(one.name);
     // LibTorch 2.11 on a CPU: of one of its weights (of camoxpert, whose kernels are larger than
     // its coarsest map, the last spatial attention's) two plain steps have different gradients, up
@@ -173,7 +173,7 @@ TEST_CASE("a checkpointed step in bfloat16 is the plain one in bfloat16") {
     const auto plain = made(one, at::kFloat);
     const auto checkpointed = made(one, at::kFloat);
     checkpointed->checkpoint({"*"});
-    const Step expected = step_of(*plain, input, true);
+    const NetworkStep expected = step_of(*plain, input, true);
     // The order of sums matters much less than that numbers have 8 bits: of it 0.03 at most.
     const double rounding =
         off_by(step_of(*made(one, at::kFloat), input).gradients, expected.gradients);
@@ -184,7 +184,7 @@ TEST_CASE("a checkpointed step in bfloat16 is the plain one in bfloat16") {
 }
 
 TEST_CASE("frozen parts inside and before checkpointed blocks stay frozen, the rest is trained") {
-  for (const Case& one : all_cases()) {
+  for (const BlockCase& one : all_cases()) {
     CAPTURE(one.name);
     const at::Tensor input = at::rand(one.sizes);
     const auto plain = made(one, at::kFloat);
@@ -201,7 +201,7 @@ TEST_CASE("frozen parts inside and before checkpointed blocks stay frozen, the r
 }
 
 TEST_CASE("a network's names of tensors do not depend on its blocks") {
-  for (const Case& one : all_cases()) {
+  for (const BlockCase& one : all_cases()) {
     CAPTURE(one.name);
     const auto network = made(one, at::kFloat);
     CHECK_FALSE(network->blocks().empty());
@@ -273,8 +273,8 @@ TEST_CASE(
 }
 
 TEST_CASE("every network takes less memory in a checkpointed step") {
-  std::vector<Case> cases = all_cases();
-  for (Case& one : cases) {
+  std::vector<BlockCase> cases = all_cases();
+  for (BlockCase& one : cases) {
     CAPTURE(one.name);
     if (one.sizes.size() == 2) one.sizes[0] = 4096;
     if (one.name.find("resne") != std::string::npos || one.name.starts_with("unet") ||
@@ -285,7 +285,7 @@ TEST_CASE("every network takes less memory in a checkpointed step") {
     if (one.name == "residual_unet3d") one.sizes = {2, 3, 64, 96, 32};
     const auto network = made(one, at::kFloat);
     const at::Tensor input = at::rand(one.sizes);
-    const auto step = [&] { loss_of(*network, input).backward(); };
+    const auto step = [&] { loss_of_outputs(*network, input).backward(); };
     step();
     const double plain = peak_of(step);
     network->checkpoint({"*"});
@@ -295,7 +295,7 @@ TEST_CASE("every network takes less memory in a checkpointed step") {
 }
 
 TEST_CASE("without gradients a checkpointed network takes no more memory than a plain one") {
-  for (const Case& one : all_cases()) {
+  for (const BlockCase& one : all_cases()) {
     CAPTURE(one.name);
     const auto network = made(one, at::kFloat);
     network->set_training(false);
@@ -311,14 +311,14 @@ TEST_CASE("without gradients a checkpointed network takes no more memory than a 
 }
 
 TEST_CASE("no checkpointed step reads a value on the host or copies to the device") {
-  for (const Case& one : all_cases()) {
+  for (const BlockCase& one : all_cases()) {
     CAPTURE(one.name);
     auto network = one.make();
     network->move_to(at::kCPU, true);
     MetaNetwork meta(std::move(network), /*lowered=*/false);
     meta.checkpoint({"*"});
     const HostCopies copies;
-    loss_of(meta, at::empty(one.sizes, at::device(at::kMeta))).backward();
+    loss_of_outputs(meta, at::empty(one.sizes, at::device(at::kMeta))).backward();
     CHECK(copies.found().empty());
     for (const NamedTensor& item : meta.parameters())
       CHECK(item.tensor.grad().sizes() == item.tensor.sizes());

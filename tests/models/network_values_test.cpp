@@ -20,7 +20,7 @@ using namespace headrace::test;
 
 namespace {
 
-struct Reference {
+struct NetworkReference {
   std::string name;
   std::string encoder;
   std::vector<std::int64_t> hidden;  // of the head
@@ -34,11 +34,11 @@ struct Reference {
   std::vector<NamedValue> buffers;  // after a training step
 };
 
-const std::vector<Reference> references{
+const std::vector<NetworkReference> network_references{
 #include "reference/network_values.inc"
 };
 
-NetworkOptions options_of(const Reference& reference) {
+NetworkOptions options_of(const NetworkReference& reference) {
   const std::int64_t classes = reference.encoder.empty() ? 1000 : 2;
   return {.name = reference.name,
           .classes = reference.hidden.empty() ? classes : 1,
@@ -46,13 +46,13 @@ NetworkOptions options_of(const Reference& reference) {
           .head = {.hidden = reference.hidden}};
 }
 
-std::unique_ptr<Network> filled_network(const Reference& reference, at::ScalarType type) {
+std::unique_ptr<Network> filled_network(const NetworkReference& reference, at::ScalarType type) {
   auto network = make_network(options_of(reference));
   fill(*network, type);
   return network;
 }
 
-at::Tensor images(const Reference& reference, at::ScalarType type) {
+at::Tensor images(const NetworkReference& reference, at::ScalarType type) {
   const std::vector<std::int64_t> sizes{2, 3, 64, 96};
   const std::vector<std::int64_t> of_head{8, 3, 32, 48};
   return hashed_fill("images", reference.hidden.empty() ? sizes : of_head, 0.0, 1.5).to(type);
@@ -61,8 +61,8 @@ at::Tensor images(const Reference& reference, at::ScalarType type) {
 }  // namespace
 
 TEST_CASE("ResNets and U-Nets have the names and shapes of timm's and of their peer's") {
-  CHECK(references.size() == 9);
-  for (const Reference& reference : references) {
+  CHECK(network_references.size() == 9);
+  for (const NetworkReference& reference : network_references) {
     CAPTURE(reference.name);
     CAPTURE(reference.encoder);
     const auto network = make_network(options_of(reference));
@@ -73,7 +73,7 @@ TEST_CASE("ResNets and U-Nets have the names and shapes of timm's and of their p
 }
 
 TEST_CASE("ResNets and U-Nets give the peers' logits, gradients and running statistics") {
-  for (const Reference& reference : references) {
+  for (const NetworkReference& reference : network_references) {
     CAPTURE(reference.name);
     CAPTURE(reference.encoder);
     const auto network = filled_network(reference, at::kDouble);
@@ -100,7 +100,7 @@ TEST_CASE("ResNets and U-Nets give the peers' logits, gradients and running stat
 }
 
 TEST_CASE("floats in the channels-last layout give the peers' logits within 1e-4") {
-  for (const Reference& reference : references) {
+  for (const NetworkReference& reference : network_references) {
     CAPTURE(reference.name);
     CAPTURE(reference.encoder);
     const auto network = filled_network(reference, at::kFloat);
@@ -117,7 +117,7 @@ TEST_CASE("floats in the channels-last layout give the peers' logits within 1e-4
 }
 
 TEST_CASE("a network keeps no more for its backward pass than its peer") {
-  for (const Reference& reference : references) {
+  for (const NetworkReference& reference : network_references) {
     CAPTURE(reference.name);
     CAPTURE(reference.encoder);
     const auto network = make_network(options_of(reference));

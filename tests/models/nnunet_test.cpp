@@ -50,15 +50,15 @@ std::vector<at::Tensor> all_outputs(Network& network, const at::Tensor& images) 
 }
 
 // Convolutions in bfloat16 on the CPU.
-class Autocast {
+class LoweredConvolutions {
  public:
-  Autocast() { at::autocast::set_autocast_enabled(at::kCPU, true); }
-  ~Autocast() {
+  LoweredConvolutions() { at::autocast::set_autocast_enabled(at::kCPU, true); }
+  ~LoweredConvolutions() {
     at::autocast::set_autocast_enabled(at::kCPU, false);
     at::autocast::clear_cache();
   }
-  Autocast(const Autocast&) = delete;
-  Autocast& operator=(const Autocast&) = delete;
+  LoweredConvolutions(const LoweredConvolutions&) = delete;
+  LoweredConvolutions& operator=(const LoweredConvolutions&) = delete;
 };
 
 std::vector<double> seen(const at::Tensor& output) {
@@ -256,7 +256,7 @@ TEST_CASE("the channels-last layout and bfloat16 stay near the same logits") {
     if (images.dim() == 4)
       CHECK(at::allclose(network->forward(images.contiguous(at::MemoryFormat::ChannelsLast)),
                          logits, 1e-4, 1e-4));
-    const Autocast autocast;
+    const LoweredConvolutions autocast;
     const at::Tensor lowered = network->forward(images);
     CHECK((lowered.scalar_type() == at::kBFloat16));
     CHECK((lowered - logits).abs().mean().item<double>() < .05 * scale);

@@ -23,7 +23,7 @@ using Make = std::function<LossCase(std::int64_t)>;
 
 constexpr std::int64_t class_count = 4;
 
-at::Tensor class_weights() {
+at::Tensor four_class_weights() {
   return at::tensor({.5, 1., 2., 3.}, at::kDouble);
 }
 
@@ -80,7 +80,7 @@ Make rows_of_classes(
     const std::int64_t rows = 6 * times;
     if (weighted)
       own.weights = {
-          .of_classes = class_weights(), .of_samples = row_weights(rows), .ignore = ignored};
+          .of_classes = four_class_weights(), .of_samples = row_weights(rows), .ignore = ignored};
     at::Tensor target = classes({rows}, class_count, 2);
     if (weighted) target[4] = ignored;
     return of_classes([=](auto& z, auto& t) { return loss(z, t, own); },
@@ -187,7 +187,7 @@ void add_cross_entropies(std::vector<RegisteredLoss>& all) {
                  plane_of_classes(
                      [](auto& z, auto& t) {
                        return mean_cross_entropy(z, t,
-                                                 {.weights = {.of_classes = class_weights(),
+                                                 {.weights = {.of_classes = four_class_weights(),
                                                               .of_samples = of_two_rows(),
                                                               .ignore = ignored}})
                            .value;

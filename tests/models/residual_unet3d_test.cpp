@@ -29,7 +29,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-struct Reference {
+struct UNet3dReference {
   const char* name;
   std::int64_t channels, classes, base, blocks;
   std::vector<std::int64_t> sizes;
@@ -42,7 +42,7 @@ struct Reference {
 
 #include "reference/residual_unet3d_values.inc"
 
-std::unique_ptr<Network> network_of(const Reference& reference, at::ScalarType type) {
+std::unique_ptr<Network> network_of(const UNet3dReference& reference, at::ScalarType type) {
   auto network =
       make_residual_unet3d({.in_channels = reference.channels,
                             .classes = reference.classes,
@@ -51,21 +51,21 @@ std::unique_ptr<Network> network_of(const Reference& reference, at::ScalarType t
   return network;
 }
 
-at::Tensor volumes_of(const Reference& reference, at::ScalarType type) {
+at::Tensor volumes_of(const UNet3dReference& reference, at::ScalarType type) {
   return hashed_fill("images", reference.sizes, 0.0, 1.5).to(type);
 }
 
-std::vector<at::Tensor> all_outputs(Network& network, const at::Tensor& volumes) {
+std::vector<at::Tensor> outputs_of_volumes(Network& network, const at::Tensor& volumes) {
   Output output = network.outputs(volumes);
   std::vector<at::Tensor> all{output.main};
   all.insert(all.end(), output.deep.begin(), output.deep.end());
   return all;
 }
 
-at::Tensor loss_of(Network& network, const at::Tensor& volumes) {
+at::Tensor loss_of_volumes(Network& network, const at::Tensor& volumes) {
   at::Tensor loss = at::zeros({}, volumes.options());
   std::size_t index = 0;
-  for (const at::Tensor& output : all_outputs(network, volumes))
+  for (const at::Tensor& output : outputs_of_volumes(network, volumes))
     loss =
         loss + (output * hashed_fill("target." + std::to_string(index++), output.sizes(), 0.0, 1.0)
                              .to(output.scalar_type()))
@@ -111,18 +111,18 @@ TEST_CASE("ResidualUNet3D has the parameters of its author, stage by stage") {
 }
 
 TEST_CASE("names and shapes, logits and gradients are those of PyTorch's layers") {
-  for (const Reference& reference : references) {
+  for (const UNet3dReference& reference : unet3d_references) {
     CAPTURE(reference.name);
     const auto network = network_of(reference, at::kDouble);
     CHECK(hash_of_shapes(*network) == reference.shapes);
     network->set_training(false);
     const at::Tensor volumes = volumes_of(reference, at::kDouble).requires_grad_();
-    const std::vector<at::Tensor> outputs = all_outputs(*network, volumes);
+    const std::vector<at::Tensor> outputs = outputs_of_volumes(*network, volumes);
     REQUIRE(outputs.size() == reference.outputs.size());
     for (std::size_t i = 0; i < outputs.size(); ++i)
       check_summary(outputs[i], reference.outputs[i], 1e-9);
     CHECK(at::equal(network->forward(volumes), outputs.front()));
-    loss_of(*network, volumes).backward();
+    loss_of_volumes(*network, volumes).backward();
     CHECK(volumes.grad().norm().item<double>() == Approx(reference.input_gradient).epsilon(1e-9));
     const NamedTensors parameters = network->parameters();
     for (const NamedValue& gradient : reference.gradients) {
@@ -134,19 +134,19 @@ TEST_CASE("names and shapes, logits and gradients are those of PyTorch's layers"
 }
 
 TEST_CASE("in float32 logits are those of float64 within 1e-4") {
-  for (const Reference& reference : references) {
+  for (const UNet3dReference& reference : unet3d_references) {
     CAPTURE(reference.name);
     const auto network = network_of(reference, at::kFloat);
     network->set_training(false);
     const at::NoGradGuard no_gradient;
-    const auto outputs = all_outputs(*network, volumes_of(reference, at::kFloat));
+    const auto outputs = outputs_of_volumes(*network, volumes_of(reference, at::kFloat));
     for (std::size_t i = 0; i < outputs.size(); ++i)
       check_summary(outputs[i], reference.outputs[i], 1e-4);
   }
 }
 
 TEST_CASE("for the backward pass less than .6 are kept of what PyTorch's layers keep") {
-  for (const Reference& reference : references) {
+  for (const UNet3dReference& reference : unet3d_references) {
     CAPTURE(reference.name);
     const auto network = network_of(reference, at::kFloat);
     const auto bytes = std::make_shared<HostBytes>();
@@ -239,7 +239,7 @@ TEST_CASE("each residual block is one that can be checkpointed, alone or by its 
     at::manual_seed(8);
     for (const NamedTensor& item : network->parameters())
       item.tensor.mutable_grad() = at::Tensor();
-    const at::Tensor loss = loss_of(*network, volumes);
+    const at::Tensor loss = loss_of_volumes(*network, volumes);
     loss.backward();
     std::vector<at::Tensor> found{loss};
     for (const NamedTensor& item : network->parameters())
@@ -257,7 +257,7 @@ TEST_CASE("each residual block is one that can be checkpointed, alone or by its 
 }
 
 TEST_CASE("under autocast in bfloat16 logits are near those of float, and gradients finite") {
-  for (const Reference& reference : references) {
+  for (const UNet3dReference& reference : unet3d_references) {
     CAPTURE(reference.name);
     const auto network = network_of(reference, at::kFloat);
     network->set_training(false);

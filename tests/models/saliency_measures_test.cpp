@@ -32,7 +32,7 @@ constexpr Expected pysodmetrics[] = {
 #include "reference/saliency_values.inc"
 };
 
-constexpr std::array<const char*, 13> names{
+constexpr std::array<const char*, 13> measure_names{
     "MAE",        "S",          "E mean", "E maximum", "E adaptive", "F mean", "F maximum",
     "F adaptive", "weighted F", "IoU",    "Dice",      "precision",  "recall"};
 
@@ -54,9 +54,9 @@ void check_case(int i) {
   REQUIRE(pair.height() == expected.height);
   REQUIRE(pair.width() == expected.width);
   const std::array<double, 13> found = figures(saliency_measures(pair));
-  for (std::size_t k = 0; k < names.size(); ++k) {
+  for (std::size_t k = 0; k < measure_names.size(); ++k) {
     CAPTURE(i);
-    CAPTURE(std::string(names[k]));
+    CAPTURE(std::string(measure_names[k]));
     CHECK(std::abs(found[k] - expected.values[k]) < 1e-9);
   }
 }
@@ -160,8 +160,8 @@ TEST_CASE("the measures of known maps are those of the definitions") {
     CHECK(std::abs(m.s.object - oracle.s_object) < 1e-9);
     CHECK(std::abs(m.s.region - oracle.s_region) < 1e-9);
     const std::array<double, 13> found = figures(m);
-    for (std::size_t k = 0; k < names.size(); ++k) {
-      CAPTURE(std::string(names[k]));
+    for (std::size_t k = 0; k < measure_names.size(); ++k) {
+      CAPTURE(std::string(measure_names[k]));
       if (oracle.values[k] != not_said) CHECK(std::abs(found[k] - oracle.values[k]) < 1e-9);
     }
   }

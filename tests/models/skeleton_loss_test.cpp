@@ -19,7 +19,7 @@ using doctest::Approx;
 
 namespace {
 
-const SoftSkeletonOptions cube{.operators = SkeletonOperators::cube};
+const SoftSkeletonOptions cube_skeleton{.operators = SkeletonOperators::cube};
 
 double cldice(const at::Tensor& z, const at::Tensor& t, const ClDiceOptions& options = {}) {
   return cldice_loss(z, t, options).value.item<double>();
@@ -53,7 +53,7 @@ TEST_CASE("losses of a known volume have the values that were computed independe
   const at::Tensor z = volume_logits();
   const at::Tensor t = volume_truth();
   CHECK(cldice(z, t) == Approx(.721566985940463).epsilon(1e-9));
-  CHECK(cldice(z, t, {.skeleton = cube}) == Approx(.717127607957302).epsilon(1e-9));
+  CHECK(cldice(z, t, {.skeleton = cube_skeleton}) == Approx(.717127607957302).epsilon(1e-9));
   CHECK(soft_dice_loss(z, t, {.smooth = 1.0, .sigmoid = true}).value.item<double>() ==
         Approx(.748826291079812).epsilon(1e-9));
   const MaskedMaps maps = masked_maps(z, t);
@@ -64,7 +64,7 @@ TEST_CASE("losses of a known volume have the values that were computed independe
   const SheetSkeletons official = sheet_skeletons(maps);
   CHECK(share(official.p, t) == Approx(.180287618379516).epsilon(1e-9));
   CHECK(share(official.truth, maps.p) == Approx(.611111111111111).epsilon(1e-9));
-  CHECK(share(sheet_skeletons(maps, cube).p, t) == Approx(.184027777777778).epsilon(1e-9));
+  CHECK(share(sheet_skeletons(maps, cube_skeleton).p, t) == Approx(.184027777777778).epsilon(1e-9));
 }
 
 TEST_CASE("losses that share maps and skeletons are those that make their own") {
@@ -73,16 +73,17 @@ TEST_CASE("losses that share maps and skeletons are those that make their own") 
   t.slice(4, 0, 6, 4).fill_(2);
   const at::Tensor rows = at::tensor({1., .5}, at::kDouble);
   const MaskedMaps maps = masked_maps(z, t, {.ignore = 2, .of_samples = rows});
-  const SheetSkeletons skeletons = sheet_skeletons(maps, cube);
-  const MeanLoss own = cldice_loss(z, t, {.ignore = 2, .of_samples = rows, .skeleton = cube});
+  const SheetSkeletons skeletons = sheet_skeletons(maps, cube_skeleton);
+  const MeanLoss own =
+      cldice_loss(z, t, {.ignore = 2, .of_samples = rows, .skeleton = cube_skeleton});
   CHECK(cldice_loss(maps, skeletons).value.item<double>() == own.value.item<double>());
   CHECK(own.weight.item<double>() == 1.5);
-  const MeanLoss apart =
-      morphological_skeleton_loss(z, t, {.ignore = 2, .of_samples = rows, .skeleton = cube});
+  const MeanLoss apart = morphological_skeleton_loss(
+      z, t, {.ignore = 2, .of_samples = rows, .skeleton = cube_skeleton});
   CHECK(morphological_skeleton_loss(maps, skeletons).value.item<double>() ==
         apart.value.item<double>());
   CHECK(apart.weight.item<double>() == 80 + .5 * 80);
-  const at::Tensor skeleton_of_rows = soft_skeleton(maps.p, cube) - skeletons.truth;
+  const at::Tensor skeleton_of_rows = soft_skeleton(maps.p, cube_skeleton) - skeletons.truth;
   const at::Tensor sums = skeleton_of_rows.abs().flatten(1).sum(1);
   CHECK(apart.value.item<double>() ==
         Approx((sums[0].item<double>() + .5 * sums[1].item<double>()) / 120).epsilon(1e-12));

@@ -21,7 +21,7 @@ double value(const at::Tensor& logits, const at::Tensor& target,
 }
 
 // Of one mask larger than the window, without what is ignored.
-double by_loops(const at::Tensor& logits, const at::Tensor& target) {
+double structure_loss_by_loops(const at::Tensor& logits, const at::Tensor& target) {
   const auto z = logits.accessor<double, 2>();
   const auto t = target.accessor<double, 2>();
   const auto truth = [&](std::int64_t y, std::int64_t x) {
@@ -76,11 +76,11 @@ TEST_CASE("structure losses of known maps have the values that were computed by 
 
 TEST_CASE("weights follow the window where the mask is larger, and ignored pixels count as none") {
   const at::Tensor z = values({1, 1, 37, 41}, 3);
-  CHECK(value(z, disc()) == Approx(by_loops(z[0][0], disc()[0][0])).epsilon(1e-10));
+  CHECK(value(z, disc()) == Approx(structure_loss_by_loops(z[0][0], disc()[0][0])).epsilon(1e-10));
   at::Tensor target = disc();
   target.slice(2, 10, 15).slice(3, 20, 30).fill_(ignored);
   const double picky = value(z, target, {.ignore = ignored});
-  CHECK(picky == Approx(by_loops(z[0][0], target[0][0])).epsilon(1e-10));
+  CHECK(picky == Approx(structure_loss_by_loops(z[0][0], target[0][0])).epsilon(1e-10));
   at::Tensor other = z.clone();
   other.slice(2, 10, 15).slice(3, 20, 30).fill_(std::nan(""));
   CHECK(value(other, target, {.ignore = ignored}) == picky);

@@ -15,15 +15,18 @@
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
 
-using namespace headrace;
 using namespace headrace::models;
 using doctest::Approx;
+using headrace::ConfigError;
+using headrace::DataError;
+using headrace::GridExtent;
 using headrace::test::Body;
 using headrace::test::Mask;
+namespace test = headrace::test;
 
 namespace {
 
-constexpr std::array<double, 10> references[] = {
+constexpr std::array<double, 10> score_references[] = {
 #include "reference/surface_values.inc"
 };
 
@@ -69,13 +72,13 @@ MaskPair oracle_boxes() {
 
 TEST_CASE(
     "surfaces and parts of 150 random volumes are those of surface-distance and scikit-image") {
-  REQUIRE(std::size(references) == 150);
+  REQUIRE(std::size(score_references) == 150);
   for (int i = 0; i < 150; ++i) {
     CAPTURE(i);
     const std::vector<double> found = measured(test::surface_case(i).pair());
     for (std::size_t k = 0; k < found.size(); ++k) {
       CAPTURE(k);
-      CHECK(std::abs(found[k] - references[i][k]) < 1e-9);
+      CHECK(std::abs(found[k] - score_references[i][k]) < 1e-9);
     }
   }
 }

@@ -15,12 +15,12 @@ using namespace headrace::test;
 
 namespace {
 
-struct Step {
+struct TopologyStep {
   at::Tensor value;
   at::Tensor gradient;
 };
 
-Step step_on(at::Device device, TopologyLoss& loss, const TopologyTargets& targets) {
+TopologyStep step_on(at::Device device, TopologyLoss& loss, const TopologyTargets& targets) {
   const at::Tensor z = hashed_fill("on a GPU", {2, 1, 20, 24, 18}, 0.0, 2.0).to(at::kFloat);
   const at::Tensor leaf = z.to(device).set_requires_grad(true);
   const TopologyTargets there{.betti = targets.betti.to(device),
@@ -53,11 +53,11 @@ TEST_SUITE("gpu") {
     const TopologyTargets targets{.betti = at::tensor({1, 0, 0, 2, 1, 0}, at::kLong).view({2, 3}),
                                   .labels = labels};
     TopologyLoss loss({.side = 16, .ignore = 2});
-    const Step host = step_on(at::kCPU, loss, targets);
-    const Step device = step_on(at::Device(at::kCUDA, 0), loss, targets);
+    const TopologyStep host = step_on(at::kCPU, loss, targets);
+    const TopologyStep device = step_on(at::Device(at::kCUDA, 0), loss, targets);
     CHECK(at::allclose(device.value, host.value, 1e-4));
     CHECK(at::allclose(device.gradient, host.gradient, 1e-3, 1e-6));
-    const Step again = step_on(at::Device(at::kCUDA, 0), loss, targets);
+    const TopologyStep again = step_on(at::Device(at::kCUDA, 0), loss, targets);
     CHECK(at::equal(again.value, device.value));
     CHECK(at::equal(again.gradient, device.gradient));
   }

@@ -146,8 +146,11 @@ TEST_CASE("the wait for a loss is counted") {
   TopologyLoss loss({}, {.threads = 1});
   CHECK(loss.waits().count == 0);
   const TopologyTargets targets = targets_of({{1, 0, 0}, {1, 0, 0}});
-  const MeanLoss mean = loss.finish(loss.begin(noise(2, 20), targets));
-  CHECK(std::isfinite(mean.value.item<double>()));
+  // A busy machine may be through with one before it is asked for.
+  for (int attempt = 0; attempt < 100 && loss.waits().count == 0; ++attempt) {
+    const MeanLoss mean = loss.finish(loss.begin(noise(2, 20), targets));
+    CHECK(std::isfinite(mean.value.item<double>()));
+  }
   CHECK(loss.waits().count == 1);
   CHECK(loss.waits().seconds > 0.0);
 }

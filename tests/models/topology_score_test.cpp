@@ -12,9 +12,15 @@
 #include <cstdint>
 #include <vector>
 
-using namespace headrace;
 using namespace headrace::models;
 using doctest::Approx;
+using headrace::betti_numbers;
+using headrace::BettiNumbers;
+using headrace::DataError;
+using headrace::GridExtent;
+using headrace::Neighbours;
+using headrace::VoxelBits;
+using headrace::voxels_of;
 using headrace::test::Body;
 using headrace::test::Chains;
 using headrace::test::Mask;

@@ -19,11 +19,11 @@ at::Tensor cost_of(const at::Tensor& logits, const Betti& betti) {
   return topology_loss(logits, {.betti = target.view({1, 3})}).value;
 }
 
-double cost(const at::Tensor& logits, const Betti& betti) {
+double step_cost(const at::Tensor& logits, const Betti& betti) {
   return cost_of(logits, betti).item<double>();
 }
 
-at::Tensor gradient_of(const at::Tensor& logits, const Betti& betti) {
+at::Tensor step_gradient(const at::Tensor& logits, const Betti& betti) {
   return gradient([&](auto& z, auto&) { return cost_of(z, betti); }, logits, {});
 }
 
@@ -40,7 +40,7 @@ at::Tensor mask_of(const at::Tensor& logits) {
 // What steps down the gradient make of the prediction.
 Betti betti_after(at::Tensor logits, const Betti& betti, int steps) {
   for (int step = 0; step < steps; ++step)
-    logits = logits - 2.0 * gradient_of(logits, betti);
+    logits = logits - 2.0 * step_gradient(logits, betti);
   return betti_of(mask_of(logits));
 }
 
@@ -51,7 +51,7 @@ TEST_CASE("a missing bridge is drawn up") {
   mask.select(2, 4).fill_(false);
   REQUIRE(betti_of(mask) == Betti{2, 0, 0});
   const at::Tensor z = leaning(mask);
-  const at::Tensor given = gradient_of(z, {1, 0, 0})[0][0];
+  const at::Tensor given = step_gradient(z, {1, 0, 0})[0][0];
   CHECK(given.select(2, 4).min().item<double>() < -.01);
   CHECK(betti_after(z, {2, 0, 0}, 20) == Betti{2, 0, 0});
   CHECK(betti_after(z, {1, 0, 0}, 20) == Betti{1, 0, 0});
@@ -63,7 +63,7 @@ TEST_CASE("a spurious blob is pushed down") {
   REQUIRE(betti_of(mask) == Betti{2, 0, 0});
   at::Tensor z = leaning(mask);
   z[0][0][0][2][3] = .4;  // a hill of less height
-  const at::Tensor given = gradient_of(z, {1, 0, 0})[0][0];
+  const at::Tensor given = step_gradient(z, {1, 0, 0})[0][0];
   CHECK(given[0][2][3].item<double>() > .01);
   CHECK(betti_after(z, {1, 0, 0}, 20) == Betti{1, 0, 0});
   CHECK(betti_after(z, {2, 0, 0}, 20) == Betti{2, 0, 0});
@@ -74,7 +74,7 @@ TEST_CASE("a hole is closed, and where it belongs it is kept open") {
   mask.select(1, 4).select(1, 5).fill_(false);
   REQUIRE(betti_of(mask) == Betti{1, 1, 0});
   const at::Tensor z = leaning(mask);
-  const at::Tensor given = gradient_of(z, {1, 0, 0})[0][0].select(1, 4).select(1, 5);
+  const at::Tensor given = step_gradient(z, {1, 0, 0})[0][0].select(1, 4).select(1, 5);
   CHECK(given.min().item<double>() < -.01);
   CHECK(betti_after(z, {1, 0, 0}, 30) == Betti{1, 0, 0});
   CHECK(betti_after(z, {1, 1, 0}, 30) == Betti{1, 1, 0});
@@ -85,7 +85,7 @@ TEST_CASE("a cavity is filled") {
   mask[3][3][3] = false;
   REQUIRE(betti_of(mask) == Betti{1, 0, 1});
   const at::Tensor z = leaning(mask);
-  CHECK(gradient_of(z, {1, 0, 0})[0][0][3][3][3].item<double>() < -.01);
+  CHECK(step_gradient(z, {1, 0, 0})[0][0][3][3][3].item<double>() < -.01);
   CHECK(betti_after(z, {1, 0, 0}, 20) == Betti{1, 0, 0});
   CHECK(betti_after(z, {1, 0, 1}, 20) == Betti{1, 0, 1});
 }
@@ -97,7 +97,7 @@ at::Tensor eroded(const at::Tensor& p) {
 }
 
 // The surface job's former term: its holes are erosions, and of thin sheets both are empty.
-double simple_top_loss(const at::Tensor& p, const at::Tensor& truth) {
+double former_top_loss(const at::Tensor& p, const at::Tensor& truth) {
   const auto holes = [](const at::Tensor& x) { return at::relu(.2 - eroded(x)).mean(); };
   return ((eroded(p) - eroded(truth)).abs().mean() + (holes(p) - holes(truth)).abs())
       .item<double>();
@@ -113,9 +113,9 @@ TEST_CASE("a hole in a thin sheet is seen here, and not by erosions of 5 voxels"
     return (mask.to(at::kDouble) * .8 + .1).unsqueeze(0).unsqueeze(0);
   };
   const at::Tensor truth = whole.to(at::kDouble).unsqueeze(0).unsqueeze(0);
-  CHECK(simple_top_loss(p(whole), truth) == simple_top_loss(p(pierced), truth));
-  const double with = cost(at::logit(p(pierced)), {1, 0, 0});
-  const double without = cost(at::logit(p(whole)), {1, 0, 0});
+  CHECK(former_top_loss(p(whole), truth) == former_top_loss(p(pierced), truth));
+  const double with = step_cost(at::logit(p(pierced)), {1, 0, 0});
+  const double without = step_cost(at::logit(p(whole)), {1, 0, 0});
   CHECK(without == Approx(.01));
   CHECK(with == Approx(.01 + .64));
 }

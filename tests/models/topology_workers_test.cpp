@@ -6,7 +6,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <fstream>
 #include <future>
+#include <iterator>
 #include <latch>
 #include <memory>
 #include <optional>
@@ -25,10 +27,20 @@ namespace {
 
 using Jobs = std::vector<std::future<void>>;
 
-// Opened after a while by a thread of its own.
-std::jthread open_later(std::promise<void>& gate) {
-  return std::jthread([&gate] {
-    std::this_thread::sleep_for(20ms);
+// As the kernel tells it: 'S' of a thread that waits, 'R' of one that does not, with a core or not.
+char state_of_thread(int id) {
+  std::ifstream file("/proc/self/task/" + std::to_string(id) + "/stat");
+  const std::string stat{std::istreambuf_iterator<char>(file), {}};
+  return stat.at(stat.rfind(')') + 2);
+}
+
+// Opened by a thread of its own once the calling one waits.
+std::jthread open_for_waiting(std::promise<void>& gate) {
+  return std::jthread([&gate, id = static_cast<int>(::gettid())] {
+    for (int asleep = 0; asleep < 20;) {
+      std::this_thread::sleep_for(1ms);
+      asleep = state_of_thread(id) == 'S' ? asleep + 1 : 0;
+    }
     gate.set_value();
   });
 }
@@ -68,7 +80,7 @@ TEST_CASE("what is done before it is asked for is no wait, what is not is counte
   Jobs held;
   held.push_back(workers.submit([open] { open.wait(); }));
   held.push_back(workers.submit([] {}));
-  const std::jthread opener = open_later(gate);
+  const std::jthread opener = open_for_waiting(gate);
   workers.collect(held);
   CHECK(workers.waits().count == 1);
   CHECK(workers.waits().seconds > 0.0);
@@ -89,7 +101,7 @@ TEST_CASE("with all places taken submit waits, and that is counted") {
   begun.wait();
   jobs.push_back(workers.submit([&] { order.push_back(1); }));
   CHECK(workers.waits().count == 0);
-  const std::jthread opener = open_later(gate);
+  const std::jthread opener = open_for_waiting(gate);
   jobs.push_back(workers.submit([&] { order.push_back(2); }));
   CHECK(workers.waits().count == 1);
   workers.collect(jobs);
@@ -116,7 +128,7 @@ TEST_CASE("taken down while busy, the workers finish what they began and drop th
       ++done;
     }));
   begun.wait();
-  const std::jthread opener = open_later(gate);
+  const std::jthread opener = open_for_waiting(gate);
   workers.reset();
   CHECK_NOTHROW(jobs[0].get());
   CHECK_NOTHROW(jobs[1].get());

@@ -44,17 +44,17 @@ void set_trained(const Network& network, const std::string& prefix, bool trained
     if (parameter.name.starts_with(prefix)) parameter.tensor.requires_grad_(trained);
 }
 
-using Values = std::map<std::string, at::Tensor>;
+using TensorValues = std::map<std::string, at::Tensor>;
 
-Values values_of(const NamedTensors& tensors) {
-  Values values;
+TensorValues values_of(const NamedTensors& tensors) {
+  TensorValues values;
   for (const NamedTensor& item : tensors)
     values.emplace(item.name, item.tensor.detach().clone());
   return values;
 }
 
 // The names of those that differ.
-std::vector<std::string> moved(const Values& before, const NamedTensors& now) {
+std::vector<std::string> moved(const TensorValues& before, const NamedTensors& now) {
   std::vector<std::string> names;
   for (const NamedTensor& item : now)
     if (!at::equal(before.at(item.name), item.tensor)) names.push_back(item.name);
@@ -66,7 +66,7 @@ const Names statistics{"body.2.running_mean", "body.2.running_var", "body.2.num_
 
 // The buffers that a forward pass moves.
 Names moved_by_pass(Network& network, const at::Tensor& input) {
-  const Values before = values_of(network.buffers());
+  const TensorValues before = values_of(network.buffers());
   network.forward(input);
   return moved(before, network.buffers());
 }

@@ -6,7 +6,7 @@ using namespace headrace::test;
 namespace {
 
 // 533 samples/s of the 640 that are asked for.
-RunFacts slow_decode() {
+RunFacts slow_decode_facts() {
   return window({.decode_s = 0.0139});
 }
 
@@ -27,7 +27,7 @@ RunFacts uneven() {
 }  // namespace
 
 TEST_CASE("rule 2 raises the workers of a stage whose threads are full while CPU is free") {
-  const Advice advice = whole(2, slow_decode());
+  const Advice advice = whole(2, slow_decode_facts());
   CHECK(advice.rule == "raise-threads");
   CHECK(advice.verdict == "decode holds the loader back");
   CHECK(advice.setting == "threads.loader");
@@ -56,14 +56,14 @@ TEST_CASE("rule 2 keeps more batches ahead where the pool has the pace but not t
 
 TEST_CASE("rule 2 is silent below 5 % of waiting and speaks from there on") {
   CHECK_FALSE(speaks(2, window()));
-  CHECK_FALSE(speaks(2, with_stall(slow_decode(), 0.049)));
-  CHECK(speaks(2, with_stall(slow_decode(), 0.05)));
-  CHECK(whole(2, with_stall(slow_decode(), 0.20)).severity == Severity::notice);
-  CHECK(whole(2, with_stall(slow_decode(), 0.21)).severity == Severity::warning);
+  CHECK_FALSE(speaks(2, with_stall(slow_decode_facts(), 0.049)));
+  CHECK(speaks(2, with_stall(slow_decode_facts(), 0.05)));
+  CHECK(whole(2, with_stall(slow_decode_facts(), 0.20)).severity == Severity::notice);
+  CHECK(whole(2, with_stall(slow_decode_facts(), 0.21)).severity == Severity::warning);
 }
 
 TEST_CASE("rule 2 takes threads that are below 90 % busy for a missing reserve") {
-  RunFacts facts = slow_decode();
+  RunFacts facts = slow_decode_facts();
   const double capacity = facts.verdict.stages.front().capacity;
   const auto with_occupancy = [&](double share, double stall) {
     RunFacts changed = facts;
@@ -80,7 +80,7 @@ TEST_CASE("rule 2 takes threads that are below 90 % busy for a missing reserve")
 }
 
 TEST_CASE("rule 2 leaves the workers to rule 3 from 90 % of the CPU on") {
-  RunFacts facts = slow_decode();
+  RunFacts facts = slow_decode_facts();
   facts.machine->process_share = 0.89;
   CHECK(speaks(2, facts));
   CHECK_FALSE(speaks(3, facts));
@@ -90,7 +90,7 @@ TEST_CASE("rule 2 leaves the workers to rule 3 from 90 % of the CPU on") {
 }
 
 TEST_CASE("rule 2 adds no workers to those that wait for cores that others have taken") {
-  RunFacts facts = slow_decode();
+  RunFacts facts = slow_decode_facts();
   facts.machine->process_share = 0.4;
   facts.machine->machine_share = 0.89;
   CHECK(speaks(2, facts));
@@ -101,7 +101,7 @@ TEST_CASE("rule 2 adds no workers to those that wait for cores that others have 
 }
 
 TEST_CASE("rule 3 keeps what is decoded, in memory or on disk by what there is room for") {
-  RunFacts facts = slow_decode();
+  RunFacts facts = slow_decode_facts();
   facts.machine->process_share = 0.97;
   const Advice advice = whole(3, facts);
   CHECK(advice.setting == "data.cache.memory");
@@ -117,7 +117,7 @@ TEST_CASE("rule 3 keeps what is decoded, in memory or on disk by what there is r
 }
 
 TEST_CASE("rule 3 keeps nothing of a decoder that draws, but tells how to make it draw nothing") {
-  RunFacts facts = slow_decode();
+  RunFacts facts = slow_decode_facts();
   facts.machine->process_share = 0.97;
   facts.settings.decode_draws = true;
   CHECK(whole(3, facts).setting == "decode time a sample");
@@ -170,7 +170,7 @@ TEST_CASE("rule 11 speaks above a quarter of the wait, of 5 % of the time or mor
   facts.reorder_wait_s = 0.26 * facts.load.consumer_wait_s;
   CHECK(speaks(11, facts));
   CHECK_FALSE(speaks(11, with_stall(facts, 0.049)));
-  RunFacts full = slow_decode();
+  RunFacts full = slow_decode_facts();
   full.reorder_wait_s = full.load.consumer_wait_s;
   CHECK_FALSE(speaks(11, full));  // threads that are full are what is short
 }
@@ -206,7 +206,7 @@ TEST_CASE("rule 12 speaks above 15 % of spread and from a correlation of a half 
 }
 
 TEST_CASE("rule 3 proposes no cache whose size nobody knows") {
-  RunFacts facts = slow_decode();
+  RunFacts facts = slow_decode_facts();
   facts.machine->process_share = 0.97;
   facts.machine->memory_room = 0;
   facts.settings.decoded_bytes = 0;

@@ -1,6 +1,7 @@
 // docs/advice.md says what the table of rules says.
 #include <headrace/monitor/advice_rules.h>
 #include <headrace/tests/support/content_of.h>
+#include <headrace/tests/support/source_folder.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -47,7 +48,8 @@ std::string page() {
 }  // namespace
 
 TEST_CASE("the page of advice says what the table of rules says") {
-  const std::filesystem::path file = std::filesystem::path(HEADRACE_SOURCE_DIR) / "docs/advice.md";
+  const std::filesystem::path file =
+      std::filesystem::path(headrace::test::source_folder()) / "docs/advice.md";
   const std::string mark = "<!-- the table of monitor/advice_rules.cpp -->\n\n";
   const std::string text = headrace::test::content_of(file);
   const auto start = text.find(mark);

@@ -11,7 +11,7 @@ using namespace headrace::monitor;
 namespace {
 
 // 4 workers, 2 I/O threads, decode 16 ms: 250 samples/s, and a consumer that would take 500.
-LoaderLoad slow_decode() {
+LoaderLoad slow_decode_load() {
   return {
       .elapsed_s = 4.0,
       .threads = 4,
@@ -26,7 +26,7 @@ LoaderLoad slow_decode() {
 }
 
 LoaderLoad slow_read() {
-  LoaderLoad load = slow_decode();
+  LoaderLoad load = slow_decode_load();
   load.stages[0].busy_s = 8.0;
   load.stages[1].busy_s = 1.0;
   return load;
@@ -39,7 +39,8 @@ std::optional<Advice> advice_for(const LoaderLoad& load, const HostFacts& host =
 }  // namespace
 
 TEST_CASE("free cores are offered to a pool of workers that is too slow") {
-  const auto advice = advice_for(slow_decode(), {.usable_cores = 16, .process_cpu_share = 0.25});
+  const auto advice =
+      advice_for(slow_decode_load(), {.usable_cores = 16, .process_cpu_share = 0.25});
   REQUIRE(advice);
   CHECK(advice->rule == "raise-threads");
   CHECK(advice->old_value == "4");
@@ -50,21 +51,23 @@ TEST_CASE("free cores are offered to a pool of workers that is too slow") {
 }
 
 TEST_CASE("no more threads than there are cores when the processor is busy") {
-  const auto advice = advice_for(slow_decode(), {.usable_cores = 6, .process_cpu_share = 0.7});
+  const auto advice = advice_for(slow_decode_load(), {.usable_cores = 6, .process_cpu_share = 0.7});
   REQUIRE(advice);
   CHECK(advice->new_value == "6");
   CHECK(advice->effect == "250 -> 375 samples/s, data stall 50 % -> 25 %");
 }
 
 TEST_CASE("workers that sleep may outnumber the cores") {
-  const auto advice = advice_for(slow_decode(), {.usable_cores = 4, .process_cpu_share = 0.69});
+  const auto advice =
+      advice_for(slow_decode_load(), {.usable_cores = 4, .process_cpu_share = 0.69});
   REQUIRE(advice);
   CHECK(advice->rule == "raise-threads");
   CHECK(advice->new_value == "9");
 }
 
 TEST_CASE("when every core is busy the advice is cheaper work, not threads") {
-  const auto advice = advice_for(slow_decode(), {.usable_cores = 4, .process_cpu_share = 0.97});
+  const auto advice =
+      advice_for(slow_decode_load(), {.usable_cores = 4, .process_cpu_share = 0.97});
   REQUIRE(advice);
   CHECK(advice->rule == "cheaper-step");
   CHECK(advice->old_value == "16.0 ms");
@@ -72,7 +75,7 @@ TEST_CASE("when every core is busy the advice is cheaper work, not threads") {
 }
 
 TEST_CASE("a step's own limit is raised before anything else") {
-  LoaderLoad load = slow_decode();
+  LoaderLoad load = slow_decode_load();
   load.stages[1].busy_s = 4.0;
   load.stages[1].concurrency_limit = 1;
   const auto advice = advice_for(load, {.usable_cores = 16});
@@ -96,7 +99,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a slow transfer asks for fewer bytes") {
-  LoaderLoad load = slow_decode();
+  LoaderLoad load = slow_decode_load();
   load.stages[1].busy_s = 1.0;
   load.stages[2].busy_s = 4.0;
   const auto advice = advice_for(load, {.usable_cores = 16});
@@ -106,7 +109,7 @@ TEST_CASE("a slow transfer asks for fewer bytes") {
 }
 
 TEST_CASE("waits of a loader that has the pace ask for more batches ahead") {
-  LoaderLoad load = slow_decode();
+  LoaderLoad load = slow_decode_load();
   load.stages[1].busy_s = 4.0;  // 1000 samples/s for a consumer of 500
   const auto advice = advice_for(load, {.usable_cores = 16});
   REQUIRE(advice);
@@ -115,10 +118,10 @@ TEST_CASE("waits of a loader that has the pace ask for more batches ahead") {
 }
 
 TEST_CASE("no advice without need and none without evidence") {
-  LoaderLoad content = slow_decode();
+  LoaderLoad content = slow_decode_load();
   content.consumer_wait_s = 0.1;
   CHECK_FALSE(advice_for(content, {.usable_cores = 16}));
-  LoaderLoad unknown = slow_decode();
+  LoaderLoad unknown = slow_decode_load();
   unknown.stages.clear();
   CHECK_FALSE(advice_for(unknown, {.usable_cores = 16}));
 }
@@ -126,7 +129,7 @@ TEST_CASE("no advice without need and none without evidence") {
 TEST_CASE(
     "an advice line has verdict, evidence, action with old and new value, effect and check, and "
     "leaves the severity to whoever writes it") {
-  const auto advice = advice_for(slow_decode(), {.usable_cores = 16});
+  const auto advice = advice_for(slow_decode_load(), {.usable_cores = 16});
   REQUIRE(advice);
   CHECK(advice->line() ==
         "decode holds the loader back · data stall 50 %, decode 16.0 ms a sample, 250 "
@@ -137,7 +140,8 @@ TEST_CASE(
 }
 
 TEST_CASE("an advice's JSON carries its numbers") {
-  const auto json = nlohmann::json::parse(advice_for(slow_decode(), {.usable_cores = 16})->json());
+  const auto json =
+      nlohmann::json::parse(advice_for(slow_decode_load(), {.usable_cores = 16})->json());
   CHECK(json["rule"] == "raise-threads");
   CHECK(json["evidence"]["data_stall_fraction"] == doctest::Approx(0.5));
   CHECK(json["evidence"]["capacity_per_s"] == doctest::Approx(250.0));
@@ -168,7 +172,7 @@ TEST_CASE("the same advice is said again only when it gets clearly worse") {
 }
 
 TEST_CASE("where the cores are not known, nobody says that more threads will not help") {
-  CHECK_FALSE(advice_for(slow_decode()));
+  CHECK_FALSE(advice_for(slow_decode_load()));
 }
 
 TEST_CASE("the same advice on another process is no other advice") {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <string>
 #include <thread>
 
@@ -15,6 +16,18 @@
 using namespace headrace::monitor;
 using headrace::test::FakeRoot;
 using namespace std::chrono_literals;
+
+namespace {
+
+double cpu_s(std::thread& thread) {
+  clockid_t clock{};
+  timespec time{};
+  pthread_getcpuclockid(thread.native_handle(), &clock);
+  clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+}  // namespace
 
 TEST_CASE("a busy thread shows under its name and a sleeping one does not") {
   std::atomic<bool> stop = false;
@@ -29,8 +42,12 @@ TEST_CASE("a busy thread shows under its name and a sleeping one does not") {
     while (!stop)
       std::this_thread::sleep_for(5ms);
   });
-  std::this_thread::sleep_for(400ms);
+  while (cpu_s(busy) < 0.2)
+    std::this_thread::sleep_for(5ms);
+  const double least_busy = cpu_s(busy);
   const CpuUsage usage = sampler.sample();
+  const double most_busy = cpu_s(busy);
+  const double most_idle = cpu_s(idle);
   stop = true;
   busy.join();
   idle.join();
@@ -41,13 +58,16 @@ TEST_CASE("a busy thread shows under its name and a sleeping one does not") {
     if (thread.name == "test-busy") busy_cores = thread.cores;
     if (thread.name == "test-idle") idle_cores = thread.cores;
   }
-  CHECK(busy_cores > 0.05);  // the machine may be busy with others
+  const double ticks = 4.0 / static_cast<double>(sysconf(_SC_CLK_TCK));
+  CHECK(busy_cores * usage.interval_s >= least_busy - ticks);
+  CHECK(busy_cores * usage.interval_s <= most_busy + ticks);
   CHECK(idle_cores >= 0.0);
+  CHECK(idle_cores * usage.interval_s <= most_idle + ticks);
   CHECK(idle_cores < busy_cores);
-  CHECK(usage.process_cores > 0.05);
+  CHECK(usage.process_cores * usage.interval_s >= least_busy - ticks);
   CHECK(usage.process_share > 0.0);
   CHECK(usage.process_share <= 1.0);
-  CHECK(usage.interval_s >= 0.4);
+  CHECK(usage.interval_s >= 0.2);
 }
 
 TEST_CASE("machine shares are differences of the kernel's counters") {

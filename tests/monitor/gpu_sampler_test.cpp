@@ -1,6 +1,7 @@
 #include <headrace/monitor/gpu_sampler.h>
 
 #include "fake_root.h"
+#include "memory_units.h"
 
 #include <string>
 #include <vector>
@@ -12,10 +13,9 @@
 
 using namespace headrace::monitor;
 using headrace::test::FakeRoot;
+using headrace::test::gib;
 
 namespace {
-
-constexpr std::uint64_t gib = 1ULL << 30;
 
 // Holds a stand-in open, so that what it counted can be asked when a sampler is gone.
 class StandIn {

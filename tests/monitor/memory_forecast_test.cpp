@@ -1,16 +1,17 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/monitor/memory_forecast.h>
 
+#include "memory_units.h"
+
 #include <cstdint>
 #include <string>
 
 #include <doctest/doctest.h>
 
 using namespace headrace::monitor;
+using headrace::test::mib;
 
 namespace {
-
-constexpr std::uint64_t mib = 1 << 20;
 
 MemoryForecast forecast() {
   MemoryForecast sum;

@@ -1,5 +1,7 @@
 #include <headrace/monitor/memory_judge.h>
 
+#include "memory_units.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -7,11 +9,10 @@
 #include <doctest/doctest.h>
 
 using namespace headrace::monitor;
+using headrace::test::gib;
+using headrace::test::mib;
 
 namespace {
-
-constexpr std::uint64_t mib = 1 << 20;
-constexpr std::uint64_t gib = 1024 * mib;
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;

@@ -1,5 +1,7 @@
 #include <headrace/monitor/memory_trend.h>
 
+#include "memory_units.h"
+
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -8,10 +10,9 @@
 #include <doctest/doctest.h>
 
 using namespace headrace::monitor;
+using headrace::test::mib;
 
 namespace {
-
-constexpr std::uint64_t mib = 1 << 20;
 
 // Of epochs from 1 on; the first figure is the first epoch's.
 MemoryTrend trend_of(const std::vector<std::uint64_t>& figures) {

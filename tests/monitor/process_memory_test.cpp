@@ -1,6 +1,7 @@
 #include <headrace/monitor/process_memory.h>
 
 #include "fake_root.h"
+#include "memory_units.h"
 
 #include <cstring>
 #include <memory>
@@ -9,11 +10,11 @@
 
 using namespace headrace::monitor;
 using headrace::test::FakeRoot;
+using headrace::test::gib;
 
 namespace {
 
 constexpr std::uint64_t kib = 1024;
-constexpr std::uint64_t gib = 1ull << 30;
 
 }  // namespace
 

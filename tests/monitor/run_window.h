@@ -4,6 +4,8 @@
 #include <headrace/monitor/run_facts.h>
 #include <headrace/monitor/verdict.h>
 
+#include "memory_units.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -15,9 +17,6 @@
 namespace headrace::test {
 
 using namespace headrace::monitor;
-
-constexpr std::uint64_t mib = 1 << 20;
-constexpr std::uint64_t gib = 1024 * mib;
 
 /// Pictures on 8 workers and 4 I/O threads for a GPU that takes 64 of them every 100 ms. Without a
 /// change the input can do 1,569 samples/s of the 640 that are asked for.

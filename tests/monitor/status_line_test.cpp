@@ -1,12 +1,13 @@
 #include <headrace/monitor/status_line.h>
 
+#include "memory_units.h"
+
 #include <doctest/doctest.h>
 
 using namespace headrace::monitor;
+using headrace::test::gib;
 
 namespace {
-
-constexpr std::uint64_t gib = 1ULL << 30;
 
 SystemSample machine() {
   SystemSample sample{.machine_share = 0.452};

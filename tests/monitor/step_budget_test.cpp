@@ -80,18 +80,24 @@ TEST_CASE("parts longer than the step show as a sum that is off") {
   CHECK(budget.sum_error() == doctest::Approx(0.2));
 }
 
-TEST_CASE("a real loop's parts sum to its wall time within two per cent") {
+TEST_CASE("a real loop's parts sum to its wall time") {
   using namespace std::chrono_literals;
+  using Clock = std::chrono::steady_clock;
   StepBudgetMeter meter(no_warmup);
-  StepClock clock;
-  const auto slept = [](std::chrono::milliseconds time) {
-    const auto since = std::chrono::steady_clock::now();
+  const auto seconds_since = [](Clock::time_point since) {
+    return std::chrono::duration<double>(Clock::now() - since).count();
+  };
+  const auto slept = [&](std::chrono::milliseconds time) {
+    const auto since = Clock::now();
     std::this_thread::sleep_for(time);
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count();
+    return seconds_since(since);
   };
   double waited = 0.0;
   double computed = 0.0;
-  const auto start = std::chrono::steady_clock::now();
+  const auto before = Clock::now();
+  StepClock clock;
+  const auto start = Clock::now();
+  double least = 0.0;
   for (int i = 0; i < 20; ++i) {
     clock.enter(StepPart::data_wait);
     waited += slept(2ms);
@@ -99,13 +105,15 @@ TEST_CASE("a real loop's parts sum to its wall time within two per cent") {
     computed += slept(5ms);
     clock.enter(StepPart::other);
     std::this_thread::sleep_for(1ms);
+    least = seconds_since(start);
     meter.add(clock.end_step());
   }
-  const double wall =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double wall = seconds_since(before);
   const StepBudget budget = meter.summary();
   const double sum = budget.data_wait_s + budget.copy_s + budget.compute_s + budget.other_s;
-  CHECK(sum == doctest::Approx(wall).epsilon(0.02));
+  constexpr double rounding = 1e-6;
+  CHECK(sum >= least - rounding);
+  CHECK(sum <= wall + rounding);
   CHECK(waited >= 20 * 0.002);
   CHECK(computed >= 20 * 0.005);
   CHECK(budget.data_wait_s >= waited);

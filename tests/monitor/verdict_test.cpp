@@ -14,7 +14,7 @@ namespace {
 
 // A pipeline on 4 workers and 2 I/O threads that can do 2000 samples/s everywhere, and what its
 // consumer sees: each stage takes `service_s` a sample, the consumer `step_s`.
-struct Plan {
+struct PlannedRun {
   double read_s = 0.0002;
   double decode_s = 0.0008;
   double augment_s = 0.0006;
@@ -23,7 +23,7 @@ struct Plan {
   double step_s = 0.002;
 };
 
-LoaderLoad run(const Plan& plan) {
+LoaderLoad run(const PlannedRun& plan) {
   constexpr std::uint64_t n = 10000;
   const auto stage = [&](const char* name, StageRole role, double service_s) {
     return StageLoad{.name = name, .role = role, .busy_s = service_s * n, .items = n};
@@ -60,7 +60,7 @@ StepBudget budget_of(double wall_s, double wait_s, std::size_t steps = 100) {
 TEST_CASE("a delay planted in one stage makes exactly that stage the bottleneck") {
   struct Planted {
     const char* stage;
-    Plan plan;
+    PlannedRun plan;
   };
   const Planted planted[] = {{"read", {.read_s = 0.010}},         {"decode", {.decode_s = 0.020}},
                              {"augment", {.augment_s = 0.020}},   {"collate", {.collate_s = 0.020}},
@@ -75,7 +75,7 @@ TEST_CASE("a delay planted in one stage makes exactly that stage the bottleneck"
 }
 
 TEST_CASE("the same delays name the same stages when nobody consumes") {
-  const std::pair<const char*, Plan> planted[] = {
+  const std::pair<const char*, PlannedRun> planted[] = {
       {"read", {.read_s = 0.010, .step_s = 0.0}},
       {"decode", {.decode_s = 0.020, .step_s = 0.0}},
       {"augment", {.augment_s = 0.020, .step_s = 0.0}},
@@ -164,9 +164,9 @@ TEST_CASE("a training run that is not held back says what the loader has in rese
 TEST_CASE("a verdict is one line of JSON with its evidence") {
   const std::string text = judge(run({.decode_s = 0.020}), {.usable_cores = 16}).json();
   CHECK(text.find('\n') == std::string::npos);
-  const auto json = nlohmann::json::parse(text);
-  CHECK(json["verdict"] == "highly input-bound");
-  CHECK(json["bottleneck"] == "decode");
-  CHECK(json["stages"].size() == 5);
-  CHECK(json["advice"]["setting"] == "threads.loader");
+  const auto line = nlohmann::json::parse(text);
+  CHECK(line["verdict"] == "highly input-bound");
+  CHECK(line["bottleneck"] == "decode");
+  CHECK(line["stages"].size() == 5);
+  CHECK(line["advice"]["setting"] == "threads.loader");
 }

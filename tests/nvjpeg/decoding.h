@@ -19,6 +19,8 @@
 /// Decoding as a loader does it, for a comparison of devices.
 namespace headrace::test {
 
+inline const Device gpu = Device::cuda(0);
+
 /// Image files in memory.
 class Files final : public Source {
  public:

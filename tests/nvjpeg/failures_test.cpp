@@ -16,7 +16,6 @@ namespace {
 /// The cases that hardware runs too do not set the stand-ins up.
 [[maybe_unused]] const bool stand_ins_are_set_up = (begin(), true);
 
-const Device gpu = Device::cuda(0);
 const DecodeImage small{.crop = ResizeTo{12, 10}, .prescale = false};
 
 std::vector<Bytes> photographs(int count) {

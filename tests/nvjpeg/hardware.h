@@ -4,9 +4,9 @@
 #include <headrace/engine/device/internal/device_objects.h>
 #include <headrace/loaders/image/detail/nvjpeg_library.h>
 
-namespace headrace::test {
+#include "decoding.h"
 
-inline const Device gpu = Device::cuda(0);
+namespace headrace::test {
 
 inline bool device_present() {
   try {

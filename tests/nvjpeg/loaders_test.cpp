@@ -18,8 +18,6 @@
 namespace headrace::test {
 namespace {
 
-const Device gpu = Device::cuda(0);
-
 /// Photographs of many sizes, some of which a device does not take, with masks.
 class Pictures final : public PicturePairs {
  public:

@@ -14,8 +14,6 @@
 namespace headrace::test {
 namespace {
 
-const Device gpu = Device::cuda(0);
-
 /// Whether both ways give the same, and whether the device did its part.
 bool same(const DecodeImage& op, const std::vector<Bytes>& files, bool by_device) {
   std::vector<Pixels> pixels;

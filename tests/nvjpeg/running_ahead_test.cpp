@@ -9,8 +9,6 @@
 namespace headrace::test {
 namespace {
 
-const Device gpu = Device::cuda(0);
-
 TEST_CASE("A batch on loan is whole although its loader went before the device came to it") {
   std::vector<Bytes> files;
   files.reserve(8);

@@ -1,6 +1,7 @@
 #pragma once
 
 // doctest for files that use LibTorch, whose c10/util/Logging.h defines macros of the same names.
+#ifndef DOCTEST_LIBRARY_INCLUDED  // else a file compiled with this one has them already
 #include <c10/util/Logging.h>
 
 #undef CHECK
@@ -11,3 +12,4 @@
 #undef CHECK_LT
 #undef CHECK_NE
 #include <doctest/doctest.h>
+#endif

@@ -1,4 +1,5 @@
-#include "torch_python.h"
+#include <headrace/tests/support/source_folder.h>
+#include <headrace/tests/support/torch_python.h>
 
 #include <cstdlib>
 #include <stdexcept>
@@ -32,7 +33,7 @@ bool python_has(const std::string& module) {
 
 void run_python(const std::string& script, const std::string& arguments) {
   const std::string command =
-      python_with_torch() + " " + HEADRACE_SOURCE_DIR + "/" + script + " " + arguments;
+      python_with_torch() + " " + headrace::test::source_folder() + "/" + script + " " + arguments;
   if (std::system(command.c_str()) != 0) throw std::runtime_error("failed: " + command);
 }
 

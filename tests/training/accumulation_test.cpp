@@ -1,6 +1,7 @@
 // A step of several micro-batches is that of one large batch, also where pixels are ignored.
 #include <headrace/models/losses/cross_entropy.h>
 
+#include "tensor_difference.h"
 #include "trainer_run.h"
 
 #include <memory>
@@ -13,8 +14,8 @@ namespace models = headrace::models;
 
 namespace {
 
-constexpr std::int64_t ignored = 255;
-constexpr std::int64_t pixels = 16;
+constexpr std::int64_t ignored_class = 255;
+constexpr std::int64_t pixels_of_mask = 16;
 
 // Pictures of 4 x 4 whose masks ignore from no pixel up to all of them.
 class MaskSource final : public headrace::Source {
@@ -27,12 +28,12 @@ class MaskSource final : public headrace::Source {
   }
   void read(std::int64_t index, headrace::Sample& sample) const override {
     auto* image = sample.make("image", headrace::DType::float32, {3, 4, 4}).data<float>();
-    for (std::int64_t i = 0; i < 3 * pixels; ++i)
+    for (std::int64_t i = 0; i < 3 * pixels_of_mask; ++i)
       image[i] = static_cast<float>(std::sin(static_cast<double>(index * 7 + i * 3)));
     auto* mask = sample.make("mask", headrace::DType::int64, {4, 4}).data<std::int64_t>();
-    const std::int64_t left_out = index * 5 % (pixels + 1);
-    for (std::int64_t i = 0; i < pixels; ++i)
-      mask[i] = i < left_out ? ignored : (index + i) % 3;
+    const std::int64_t left_out = index * 5 % (pixels_of_mask + 1);
+    for (std::int64_t i = 0; i < pixels_of_mask; ++i)
+      mask[i] = i < left_out ? ignored_class : (index + i) % 3;
   }
 };
 
@@ -46,7 +47,7 @@ struct PixelModule : torch::nn::Module {
 };
 
 at::Tensor loss_of_pixels(const at::Tensor& logits, const at::Tensor& target, const at::Tensor&) {
-  return models::mean_cross_entropy(logits, target, {.weights = {.ignore = ignored}}).value;
+  return models::mean_cross_entropy(logits, target, {.weights = {.ignore = ignored_class}}).value;
 }
 
 struct Trained {
@@ -57,7 +58,7 @@ struct Trained {
 enum class Weighed : unsigned char { by_example, by_term, by_rows };
 
 at::Tensor counted(const at::Tensor& mask) {
-  return (mask != ignored).sum();
+  return (mask != ignored_class).sum();
 }
 
 // Two epochs of windows of six pictures, the last of one.
@@ -92,13 +93,6 @@ Trained trained(std::int64_t batch, Weighed weighed = Weighed::by_example) {
   CHECK(trainer.run().progress.step == 2 * 3);
   result.weights = snapshot(*network);
   return result;
-}
-
-double largest_difference(const TensorMap& a, const TensorMap& b) {
-  double largest = 0.0;
-  for (const auto& [name, tensor] : a)
-    largest = std::max(largest, (tensor - b.at(name)).abs().max().item<double>());
-  return largest;
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ struct OnTheWay {
   }
 };
 
-at::Tensor values(std::vector<double> numbers) {
+at::Tensor values_on_cpu(std::vector<double> numbers) {
   return at::tensor(numbers, at::kDouble);
 }
 
@@ -65,8 +65,8 @@ TEST_CASE("scalars that have not arrived hold back those behind them, unless the
   AsyncScalars scalars;
   OnTheWay first;
   OnTheWay second{.there = true};
-  scalars.push(values({1}), first.arrived());
-  scalars.push(values({2}), second.arrived());
+  scalars.push(values_on_cpu({1}), first.arrived());
+  scalars.push(values_on_cpu({2}), second.arrived());
   CHECK_FALSE(scalars.pop(false).has_value());
   CHECK(scalars.size() == 2);
   CHECK((scalars.pop(true) == std::vector<double>{1}));
@@ -81,14 +81,14 @@ TEST_CASE("each step is told of once, in order, with the loss that was read behi
   OnTheWay fourth;
   reports.add(step(1), {});
   reports.add(step(2));
-  reports.scalars().push(values({3.0, 7.0}), second.arrived());
+  reports.scalars().push(values_on_cpu({3.0, 7.0}), second.arrived());
   reports.add(step(3), {});
   reports.tell_arrived(0);
   REQUIRE(told.size() == 1);
   CHECK_FALSE(told[0].loss.has_value());
 
   reports.add(step(4));
-  reports.scalars().push(values({1.0}), fourth.arrived());
+  reports.scalars().push(values_on_cpu({1.0}), fourth.arrived());
   second.there = true;
   reports.tell_arrived(0);
   REQUIRE(told.size() == 3);
@@ -112,7 +112,7 @@ TEST_CASE("a step's terms come with its loss, each under its name") {
   StepReport late = step(1);
   late.terms = {{"loss_dice", 0.0}, {"loss_bce", 0.0}};
   reports.add(late);
-  reports.scalars().push(values({3.0, 1.0, 2.0, 7.0}), first.arrived());
+  reports.scalars().push(values_on_cpu({3.0, 1.0, 2.0, 7.0}), first.arrived());
   const auto scalar = [](double value) { return at::scalar_tensor(value, at::kDouble); };
   reports.add(step(2), {.loss = scalar(5.0),
                         .terms = {{"loss_dice", scalar(4.0)}, {"loss_bce", scalar(1.0)}}});

@@ -23,8 +23,8 @@ at::Tensor mean_square(const at::Tensor& logits, const at::Tensor& target, const
 }
 
 // Steps of a network on the same rows.
-struct Steps {
-  explicit Steps(const OptimizerRule& rule, Precision precision)
+struct RepeatedSteps {
+  explicit RepeatedSteps(const OptimizerRule& rule, Precision precision)
       : network(make_network<PlainModule>(3)),
         course({.loss = mean_square}),
         optimizer(network->parameters(), {.rule = rule, .learning_rate = .01}),
@@ -75,8 +75,8 @@ TEST_CASE("a step whose n-th tensor is refused changes nothing, and is done as i
       {SgdRule{.momentum = 0.0, .nesterov = false}, Precision::bf16}};
   for (const auto& [rule, precision] : kinds) {
     CAPTURE(rule.index());
-    Steps steps(rule, precision);
-    Steps plain(rule, precision);
+    RepeatedSteps steps(rule, precision);
+    RepeatedSteps plain(rule, precision);
     for (int i = 0; i < 2; ++i) {
       steps.step();
       plain.step();

@@ -40,9 +40,10 @@ struct Pass {
   bool operator==(const Pass& other) const { return same_draws(other) && figures == other.figures; }
 };
 
-class Network {
+class EvaluatedNetwork {
  public:
-  explicit Network(bool draws = true) : course_(draws), network_(make_network<WideModule>(3)) {}
+  explicit EvaluatedNetwork(bool draws = true)
+      : course_(draws), network_(make_network<WideModule>(3)) {}
 
   std::function<void()> on_cases;  // when they have been looked at
 
@@ -82,7 +83,7 @@ class Network {
 };
 
 // Windows of two make a case, which may lie in two batches; a sum is kept between them.
-class Pairs final : public Inference {
+class PairsInference final : public Inference {
  public:
   std::vector<Cases> add(Example example, const headrace::Batch&, const Predict& predict) override {
     const at::Tensor scores = predict(example).scores;
@@ -117,7 +118,9 @@ class PairsCourse final : public Course {
   std::vector<Term> loss(const Output&, const Example&, const Moment&) const override {
     throw std::logic_error("cases without an output have no loss");
   }
-  std::unique_ptr<Inference> inference(Split) const override { return std::make_unique<Pairs>(); }
+  std::unique_ptr<Inference> inference(Split) const override {
+    return std::make_unique<PairsInference>();
+  }
   std::unique_ptr<Metric> metric(Split, const TensorMap&) const override {
     return std::make_unique<ClassificationMetric>(3);
   }
@@ -143,7 +146,7 @@ class VotedRecipe final : public Recipe {
 
 TEST_CASE("whichever tensor of an evaluation is refused, its figures are of a smaller batch") {
   const OneThread one_thread;
-  Network network;
+  EvaluatedNetwork network;
   const Pass whole = network.pass(8);
   const Pass halved = network.pass(4);
   CHECK_FALSE(whole.same_draws(halved));  // the course draws by the batch
@@ -165,7 +168,7 @@ TEST_CASE("whichever tensor of an evaluation is refused, its figures are of a sm
 
 TEST_CASE("a tensor that is refused in any batch or behind the last costs and doubles no case") {
   const OneThread one_thread;
-  Network network(false);
+  EvaluatedNetwork network(false);
   const Pass whole = network.pass(8);
   const std::int64_t count = tensors_made_by([&] { network.pass(8); });
   for (std::int64_t n = 1; n <= count; ++n) {
@@ -182,7 +185,7 @@ TEST_CASE("a tensor that is refused in any batch or behind the last costs and do
 
 TEST_CASE("rows stay few behind the batch in which memory ran out, to the end of the pass") {
   const OneThread one_thread;
-  Network network;
+  EvaluatedNetwork network;
   const Pass pass = network.pass(8, above(60 * 1024));  // more than two rows of the activations
   CHECK((pass.rows == std::vector<std::int64_t>{4, 2}));
   CHECK((pass == network.pass(2)));
@@ -198,7 +201,7 @@ TEST_CASE("rows stay few behind the batch in which memory ran out, to the end of
 
 TEST_CASE("batches of odd size are cut within their ends") {
   const OneThread one_thread;
-  Network network(false);
+  EvaluatedNetwork network(false);
   const Pass whole = network.pass(7);
   const Pass pass = network.pass(7, above(60 * 1024));
   CHECK((pass.rows == std::vector<std::int64_t>{4, 2}));
@@ -210,7 +213,7 @@ TEST_CASE("batches of odd size are cut within their ends") {
 
 TEST_CASE("one row too much ends the pass and says so") {
   const OneThread one_thread;
-  Network network;
+  EvaluatedNetwork network;
   CHECK_THROWS_WITH_AS(network.pass(8, above(20 * 1024)),
                        doctest::Contains("[memory] the validation ran out: "),
                        headrace::ResourceError);

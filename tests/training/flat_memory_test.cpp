@@ -1,4 +1,5 @@
 // What a training takes, it has taken in its second epoch, and it gives all of it back.
+#include <headrace/engine/base/give_way.h>
 #include <headrace/tests/engine/test_support.h>
 #include <headrace/training/tensor_memory.h>
 
@@ -7,13 +8,16 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include <malloc.h>
+#include <sys/resource.h>
 
 using namespace headrace::training;
 using headrace::test::live_tensors;
@@ -58,6 +62,18 @@ void train(std::int64_t epochs, const TrainerCallbacks& callbacks = {}) {
   CHECK((result.status == RunStatus::finished));
 }
 
+// The thread that saves has the lowest priority, once it runs.
+bool is_saving() {
+  const auto gives_way = [](id_t thread) {
+    return ::getpriority(PRIO_PROCESS, thread) == headrace::lowest_priority;
+  };
+  constexpr id_t own = 0;
+  if (gives_way(own)) return false;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task"))
+    if (gives_way(static_cast<id_t>(std::stoi(task.path().filename())))) return true;
+  return false;
+}
+
 // The least at the ends of the epochs `first` to `last`: a save may be under way at one of them.
 struct Use {
   LiveTensors tensors;
@@ -74,6 +90,7 @@ std::int64_t peak_since_last() {
 class EpochUse {
  public:
   void see() {
+    CHECK(headrace::test::eventually([] { return !is_saving(); }));
     all_.push_back(
         {.tensors = live_tensors(), .resident = resident_in_use(), .peak = peak_since_last()});
   }

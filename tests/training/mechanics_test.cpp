@@ -25,26 +25,26 @@ using headrace::models::NamedTensor;
 
 namespace {
 
-constexpr std::int64_t steps = 100;
+constexpr std::int64_t steps_of_run = 100;
 constexpr std::int64_t steps_per_epoch = 10;
 constexpr double highest_rate = 0.02;
 constexpr double decay = 0.05;
 
-constexpr std::array cases{"adamw-constant",     "adamw-cosine",
-                           "adamw-one-cycle",    "adamw-cycled",
-                           "adamw-polynomial",   "adamw-step",
-                           "adamw-plateau",      "adam-one-cycle",
-                           "adam-cosine",        "sgd-cycled",
-                           "sgd-step",           "nesterov-plateau",
-                           "nesterov-cosine",    "adamw-one-cycle-scaled",
-                           "adam-cycled-scaled", "nesterov-polynomial-scaled"};
+constexpr std::array run_names{"adamw-constant",     "adamw-cosine",
+                               "adamw-one-cycle",    "adamw-cycled",
+                               "adamw-polynomial",   "adamw-step",
+                               "adamw-plateau",      "adam-one-cycle",
+                               "adam-cosine",        "sgd-cycled",
+                               "sgd-step",           "nesterov-plateau",
+                               "nesterov-cosine",    "adamw-one-cycle-scaled",
+                               "adam-cycled-scaled", "nesterov-polynomial-scaled"};
 
 // The runs of mechanics_steps.py, made once.
 const headrace::test::TemporaryFolder& pytorch_runs() {
   static const headrace::test::TemporaryFolder folder;
   static const bool made = [] {
     std::string arguments = folder.path().string();
-    for (const char* one : cases)
+    for (const char* one : run_names)
       arguments += std::string(" ") + one;
     headrace::test::run_python("tests/training/mechanics_steps.py", arguments);
     return true;
@@ -54,9 +54,9 @@ const headrace::test::TemporaryFolder& pytorch_runs() {
 }
 
 // What PyTorch has done, and the same with the parts of this library.
-class Steps {
+class PyTorchSteps {
  public:
-  Steps(const std::string& name, at::ScalarType type)
+  PyTorchSteps(const std::string& name, at::ScalarType type)
       : name_(name),
         type_(type),
         said_(read_safetensors(
@@ -79,7 +79,7 @@ class Steps {
   // The largest difference in all that a free run has; relative above 1.
   double free_run() {
     double largest = 0.0;
-    for (step_ = 0; step_ < steps; ++step_) {
+    for (step_ = 0; step_ < steps_of_run; ++step_) {
       largest = std::max(largest, difference_of_rates());
       take();
       largest = std::max(largest, difference_of_weights());
@@ -89,7 +89,7 @@ class Steps {
 
   double from_stored_states() {
     double largest = 0.0;
-    for (step_ = 0; step_ < steps; ++step_) {
+    for (step_ = 0; step_ < steps_of_run; ++step_) {
       load(step_);
       optimizer_.load_state(stored_state());
       difference_of_rates();
@@ -102,11 +102,11 @@ class Steps {
   // How many steps PyTorch's scaler has skipped, and this one.
   std::pair<std::int64_t, std::int64_t> skipped() const {
     const at::Tensor& scale = said_.at("scale");
-    const auto lower = scale.slice(0, 1) < scale.slice(0, 0, steps);
-    return {lower.sum().item<std::int64_t>(), steps - updates_};
+    const auto lower = scale.slice(0, 1) < scale.slice(0, 0, steps_of_run);
+    return {lower.sum().item<std::int64_t>(), steps_of_run - updates_};
   }
   double scale_difference() const {
-    return std::abs(update_.scaler()->scale() - said_.at("scale")[steps].item<double>());
+    return std::abs(update_.scaler()->scale() - said_.at("scale")[steps_of_run].item<double>());
   }
 
  private:
@@ -180,7 +180,7 @@ class Steps {
   double difference_of_rates() {
     const SchedulePlace place{.update = updates_,
                               .steps_per_epoch = steps_per_epoch,
-                              .epochs = steps / steps_per_epoch,
+                              .epochs = steps_of_run / steps_per_epoch,
                               .reductions = seen_.reductions};
     double largest = 0.0;
     for (std::size_t group = 0; group < 3; ++group) {
@@ -246,11 +246,11 @@ TEST_CASE("a hundred steps of every optimiser and schedule are PyTorch's") {
   if (headrace::test::python_with_torch().empty())
     return headrace::test::skip(headrace::test::no_python);
   const OneThread one;
-  for (const std::string name : cases) {
+  for (const std::string name : run_names) {
     CAPTURE(name);
-    Steps doubles(name, at::kDouble);
+    PyTorchSteps doubles(name, at::kDouble);
     CHECK(doubles.free_run() < 1e-10);
-    Steps floats(name, at::kFloat);
+    PyTorchSteps floats(name, at::kFloat);
     CHECK(floats.from_stored_states() < 1e-6);
     if (!name.ends_with("-scaled")) continue;
     CHECK(doubles.skipped() == std::pair<std::int64_t, std::int64_t>(4, 4));

@@ -20,8 +20,8 @@ using headrace::monitor::MemoryPoint;
 namespace {
 
 // Wide enough that its activations are most of what it takes.
-struct WideModule : headrace::models::BlockModule {
-  WideModule() {
+struct WideMapsModule : headrace::models::BlockModule {
+  WideMapsModule() {
     add_block("body", {conv.ptr(), norm.ptr()});
     add_block("head", {linear.ptr()});
   }
@@ -79,7 +79,7 @@ std::uint64_t taken(const PatternRecipe& recipe) {
 class WideRecipe final : public PatternRecipe {
  public:
   explicit WideRecipe(const Stage& stage) : PatternRecipe({stage}) {
-    fresh = fresh_network<WideModule>;
+    fresh = fresh_network<WideMapsModule>;
   }
 };
 
@@ -182,7 +182,7 @@ TEST_CASE("what figures keep of each row is measured, and what they sum up is no
   count_tensor_memory();
   const Stage stage{.epochs = 1, .batch = 8};
   KeepingCourse keeping({stage}, {.name = "a"});
-  keeping.fresh = fresh_network<WideModule>;
+  keeping.fresh = fresh_network<WideMapsModule>;
   constexpr std::uint64_t scores = 3 * 4;
   constexpr std::uint64_t target = 8;
   constexpr std::uint64_t present = 1;
@@ -217,7 +217,7 @@ TEST_CASE("placeholders that an inference puts together to nothing are seen by t
   count_tensor_memory();
   const Stage stage{.epochs = 1, .batch = 4};
   WaitingCourse waiting({stage}, {.name = "a"});
-  waiting.fresh = fresh_network<WideModule>;
+  waiting.fresh = fresh_network<WideMapsModule>;
   waiting.selection = {.figure = "accuracy", .goal = Goal::maximum};
   const auto evaluation = [&](const Course& course) {
     StageProbe probe(course, stage, {.loaders = {.prefetch = 1}});
@@ -244,7 +244,7 @@ class WatchedCourse final : public PatternCourse {
  public:
   explicit WatchedCourse(std::function<void()> on_batch)
       : PatternCourse({{.epochs = 1, .batch = 4}}, {.name = "a"}), on_batch_(std::move(on_batch)) {
-    fresh = fresh_network<WideModule>;
+    fresh = fresh_network<WideMapsModule>;
     selection = {.figure = "accuracy", .goal = Goal::maximum};
   }
   std::unique_ptr<Metric> metric(Split split, const TensorMap& fitted) const override {

@@ -13,7 +13,7 @@ using doctest::Approx;
 namespace {
 
 // Four labels, of which the last is never there.
-at::Tensor truth() {
+at::Tensor label_truth() {
   at::Tensor target = classes({40, 4}, 2, 17).to(at::kFloat);
   target.select(1, 3).zero_();
   return target;
@@ -30,7 +30,7 @@ at::Tensor probabilities() {
 TEST_CASE("figures of several labels a row are scikit-learn's") {
   MultiLabelMetric metric({.labels = 4});
   for (std::int64_t i = 0; i < 40; i += 9)
-    metric.add(evaluated(probabilities().slice(0, i, i + 9), truth().slice(0, i, i + 9)));
+    metric.add(evaluated(probabilities().slice(0, i, i + 9), label_truth().slice(0, i, i + 9)));
   const Figures figures = metric.result();
   CHECK(names_of(figures) == "macro_f1 micro_f1 exact_match auc");
   CHECK(figure(figures, "macro_f1") == Approx(reference::label_macro_f1).epsilon(1e-12));
@@ -43,7 +43,7 @@ TEST_CASE("figures of several labels a row are scikit-learn's") {
 
 TEST_CASE("each label gets the threshold of its best F1, which the test keeps") {
   MultiLabelMetric validation({.labels = 4, .fit_thresholds = true});
-  validation.add(evaluated(probabilities(), truth()));
+  validation.add(evaluated(probabilities(), label_truth()));
   validation.result();
   for (std::size_t k = 0; k < 3; ++k)
     CHECK(headrace::models::f1(validation.confusions()[k], 1) ==
@@ -53,7 +53,7 @@ TEST_CASE("each label gets the threshold of its best F1, which the test keeps") 
   CHECK(fitted.at("thresholds")[3].item<double>() == .5);  // never there
 
   MultiLabelMetric test({.labels = 4, .fit_thresholds = true}, fitted);
-  test.add(evaluated(probabilities().slice(0, 0, 20), truth().slice(0, 0, 20)));
+  test.add(evaluated(probabilities().slice(0, 0, 20), label_truth().slice(0, 0, 20)));
   test.result();
   CHECK(at::equal(test.fitted().at("thresholds"), fitted.at("thresholds")));
   const at::Tensor decided = decided_labels(probabilities().slice(0, 0, 20), fitted);
@@ -64,12 +64,12 @@ TEST_CASE("each label gets the threshold of its best F1, which the test keeps") 
 }
 
 TEST_CASE("absent rows have no labels that count") {
-  at::Tensor target = truth();
+  at::Tensor target = label_truth();
   target.slice(0, 30, 40).fill_(1);
   MultiLabelMetric padded({.labels = 4, .fit_thresholds = true});
   padded.add(evaluated(probabilities(), target, at::arange(40) < 30));
   MultiLabelMetric plain({.labels = 4, .fit_thresholds = true});
-  plain.add(evaluated(probabilities().slice(0, 0, 30), truth().slice(0, 0, 30)));
+  plain.add(evaluated(probabilities().slice(0, 0, 30), label_truth().slice(0, 0, 30)));
   CHECK((padded.result() == plain.result()));
   CHECK(at::equal(padded.fitted().at("thresholds"), plain.fitted().at("thresholds")));
 }
@@ -77,15 +77,15 @@ TEST_CASE("absent rows have no labels that count") {
 TEST_CASE("while a network learns labels are counted at .5, also over a stop") {
   const at::Tensor logits = values({40, 4}, 18);
   MultiLabelMetric whole({.labels = 4});
-  whole.add(learnt(logits, truth(), at::arange(40) < 30));
+  whole.add(learnt(logits, label_truth(), at::arange(40) < 30));
   MultiLabelMetric first({.labels = 4});
-  first.add(learnt(logits.slice(0, 0, 13), truth().slice(0, 0, 13)));
+  first.add(learnt(logits.slice(0, 0, 13), label_truth().slice(0, 0, 13)));
   MultiLabelMetric second({.labels = 4});
   second.restore(first.state());
-  second.add(learnt(logits.slice(0, 13, 30), truth().slice(0, 13, 30)));
+  second.add(learnt(logits.slice(0, 13, 30), label_truth().slice(0, 13, 30)));
   CHECK((second.result() == whole.result()));
   CHECK(names_of(whole.result()) == "macro_f1 micro_f1");
   MultiLabelMetric scored({.labels = 4});
-  scored.add(evaluated(logits.to(at::kFloat).sigmoid(), truth(), at::arange(40) < 30));
+  scored.add(evaluated(logits.to(at::kFloat).sigmoid(), label_truth(), at::arange(40) < 30));
   CHECK(figure(whole.result(), "macro_f1") == figure(scored.result(), "macro_f1"));
 }

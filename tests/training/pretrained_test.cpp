@@ -26,7 +26,7 @@ namespace {
 
 constexpr const char* who = "[weights] w";
 
-const NetworkOptions small{.name = "resnet18", .classes = 4, .width = .125};
+const NetworkOptions small_resnet{.name = "resnet18", .classes = 4, .width = .125};
 const NetworkOptions small_unet{.name = "unet", .classes = 2, .width = .125, .encoder = "resnet18"};
 
 TensorMap weights_of(const NetworkOptions& options) {
@@ -61,12 +61,12 @@ void write_text(const std::filesystem::path& path, const std::string& text) {
 }  // namespace
 
 TEST_CASE("weights of the same network all come in, also in halves and without counters") {
-  TensorMap weights = weights_of(small);
+  TensorMap weights = weights_of(small_resnet);
   for (auto& [name, tensor] : weights)
     if (tensor.is_floating_point()) tensor = tensor.to(at::kHalf);
   std::erase_if(weights, [](const auto& item) { return item.first.ends_with("_tracked"); });
-  const auto network = make_network(small);
-  const LoadedWeights loaded = load(*network, small, weights);
+  const auto network = make_network(small_resnet);
+  const LoadedWeights loaded = load(*network, small_resnet, weights);
   CHECK(loaded.loaded.size() == weights.size());
   CHECK(loaded.fresh.empty());
   CHECK(loaded.left_out.empty());
@@ -76,13 +76,13 @@ TEST_CASE("weights of the same network all come in, also in halves and without c
 }
 
 TEST_CASE("a head of another class count stays as it was, and so does one that is not there") {
-  NetworkOptions other = small;
+  NetworkOptions other = small_resnet;
   other.classes = 7;
   TensorMap weights = weights_of(other);
   weights.emplace("fc.scale", at::ones({1}));
-  const auto network = make_network(small);
+  const auto network = make_network(small_resnet);
   const TensorMap before = snapshot(*network);
-  LoadedWeights loaded = load(*network, small, weights);
+  LoadedWeights loaded = load(*network, small_resnet, weights);
   CHECK((loaded.fresh == std::vector<std::string>{"fc.weight", "fc.bias"}));
   CHECK((loaded.left_out == std::vector<std::string>{"fc.weight", "fc.bias", "fc.scale"}));
   CHECK_FALSE(holds(loaded.loaded, "fc.weight"));
@@ -96,7 +96,7 @@ TEST_CASE("a head of another class count stays as it was, and so does one that i
   weights.erase("fc.weight");
   weights.erase("fc.bias");
   weights.erase("fc.scale");
-  loaded = load(*network, small, weights);
+  loaded = load(*network, small_resnet, weights);
   CHECK((loaded.fresh == std::vector<std::string>{"fc.weight", "fc.bias"}));
   CHECK(loaded.left_out.empty());
 }
@@ -136,16 +136,16 @@ TEST_CASE("weights of an EdgeNeXt go into the backbone of a network around it") 
 }
 
 TEST_CASE("weights with one linear layer go below a head of hidden layers, which stays as it was") {
-  NetworkOptions options = small;
+  NetworkOptions options = small_resnet;
   options.head = {.hidden = {16, 8}};
   const auto network = make_network(options);
   const TensorMap before = snapshot(*network);
-  const LoadedWeights loaded = load(*network, options, weights_of(small));
+  const LoadedWeights loaded = load(*network, options, weights_of(small_resnet));
   CHECK((loaded.left_out == std::vector<std::string>{"fc.bias", "fc.weight"}));
   CHECK(loaded.loaded.size() == 120);
   CHECK(loaded.fresh.size() == 16);  // three linear layers, two norms of five tensors
   CHECK(at::equal(snapshot(*network).at("fc.5.weight"), before.at("fc.5.weight")));
-  const LoadedWeights back = load(*make_network(small), small, before);
+  const LoadedWeights back = load(*make_network(small_resnet), small_resnet, before);
   CHECK((back.fresh == std::vector<std::string>{"fc.weight", "fc.bias"}));
   CHECK(load(*network, options, before).fresh.empty());
 }
@@ -162,10 +162,10 @@ TEST_CASE("weights of the two SE-ResNeXts do not go into each other, whose pooli
 }
 
 TEST_CASE("a first convolution is adapted to other channels as timm does") {
-  const TensorMap weights = weights_of(small);
+  const TensorMap weights = weights_of(small_resnet);
   const at::Tensor rgb = weights.at("conv1.weight");
   const auto adapted = [&](std::int64_t channels) {
-    NetworkOptions options = small;
+    NetworkOptions options = small_resnet;
     options.in_channels = channels;
     const auto network = make_network(options);
     const LoadedWeights loaded = load(*network, options, weights);
@@ -179,7 +179,7 @@ TEST_CASE("a first convolution is adapted to other channels as timm does") {
 }
 
 TEST_CASE("an encoder's weights go into the encoder of a U-Net") {
-  const TensorMap weights = weights_of(small);
+  const TensorMap weights = weights_of(small_resnet);
   const auto network = make_network(small_unet);
   const TensorMap before = snapshot(*network);
   const LoadedWeights loaded = load(*network, small_unet, weights);
@@ -206,11 +206,11 @@ TEST_CASE("a whole U-Net comes in with its decoder, but for a head of other clas
 
 TEST_CASE("names by which a file calls a tensor twice are made one") {
   TensorMap weights;
-  for (const auto& [name, tensor] : weights_of(small)) {
+  for (const auto& [name, tensor] : weights_of(small_resnet)) {
     weights.emplace("model." + name, tensor);
     weights.emplace("again." + name, tensor);
   }
-  const auto network = make_network(small);
+  const auto network = make_network(small_resnet);
   const LoadedWeights loaded = load_pretrained(
       *network, weights,
       {.head = "fc.",
@@ -223,27 +223,27 @@ TEST_CASE("what wrappers put before every name is passed over, and said") {
   for (const std::string prefix : {"module.", "model.", "module._orig_mod."}) {
     CAPTURE(prefix);
     TensorMap weights;
-    for (const auto& [name, tensor] : weights_of(small))
+    for (const auto& [name, tensor] : weights_of(small_resnet))
       weights.emplace(prefix + name, tensor);
-    const auto network = make_network(small);
-    const LoadedWeights loaded = load(*network, small, weights);
+    const auto network = make_network(small_resnet);
+    const LoadedWeights loaded = load(*network, small_resnet, weights);
     CHECK(loaded.loaded.size() == 122);
     CHECK(summary(loaded) == "122 tensors loaded; names taken without \"" + prefix + '"');
     const auto unet = make_network(small_unet);
     CHECK(load(*unet, small_unet, weights).left_out.size() == 2);
 
     weights.emplace("other", at::ones({1}));
-    CHECK(refusal(small, weights).find("123 unexpected") != std::string::npos);
+    CHECK(refusal(small_resnet, weights).find("123 unexpected") != std::string::npos);
   }
 }
 
 TEST_CASE("what is missing, unexpected and of another shape is listed with its count") {
-  TensorMap weights = weights_of(small);
+  TensorMap weights = weights_of(small_resnet);
   weights.erase("bn1.weight");
   weights.erase("layer1.0.conv1.weight");
   weights.emplace("layer5.weight", at::ones({1}));
   weights["layer1.0.conv2.weight"] = at::ones({8, 8, 5, 5});
-  const std::string text = refusal(small, weights);
+  const std::string text = refusal(small_resnet, weights);
   for (const char* part :
        {"[weights] w: ", "2 missing (\"bn1.weight\", \"layer1.0.conv1.weight\")",
         "1 unexpected (\"layer5.weight\")",
@@ -266,29 +266,30 @@ TEST_CASE("weights of another network are told by its name, and lists end") {
 }
 
 TEST_CASE("values that are not finite or no floating numbers are refused") {
-  TensorMap weights = weights_of(small);
+  TensorMap weights = weights_of(small_resnet);
   weights.at("layer2.0.bn1.running_var")[3] = std::numeric_limits<float>::quiet_NaN();
-  CHECK(refusal(small, weights) ==
+  CHECK(refusal(small_resnet, weights) ==
         "[weights] w: \"layer2.0.bn1.running_var\" holds values that are not finite");
-  weights = weights_of(small);
+  weights = weights_of(small_resnet);
   weights["bn1.bias"] = at::full({8}, 1e300, at::kDouble);
-  CHECK(refusal(small, weights) == "[weights] w: \"bn1.bias\" holds values that are not finite");
+  CHECK(refusal(small_resnet, weights) ==
+        "[weights] w: \"bn1.bias\" holds values that are not finite");
   weights["bn1.bias"] = at::ones({8}, at::kChar);
-  CHECK(refusal(small, weights) ==
+  CHECK(refusal(small_resnet, weights) ==
         "[weights] w: \"bn1.bias\" must be of a dtype like Float, got Char");
 }
 
 TEST_CASE("a file of ours and a safetensors file of anyone load the same way") {
   const headrace::test::TemporaryFolder folder;
-  const TensorMap weights = weights_of(small);
+  const TensorMap weights = weights_of(small_resnet);
   write_best_weights(folder / "best.safetensors",
                      {.weights = weights, .epoch = 3, .selected_by = "loss"});
   write_safetensors(folder / "timm.safetensors",
                     {.tensors = weights, .metadata = {{"format", "pt"}}});
   for (const char* name : {"best.safetensors", "timm.safetensors"}) {
-    const auto network = make_network(small);
+    const auto network = make_network(small_resnet);
     const LoadedWeights loaded =
-        load_pretrained(*network, folder / name, network_traits(small).weights);
+        load_pretrained(*network, folder / name, network_traits(small_resnet).weights);
     CHECK(loaded.loaded.size() == weights.size());
     CHECK(at::equal(snapshot(*network).at("fc.weight"), weights.at("fc.weight")));
   }

@@ -9,18 +9,20 @@
 #include <headrace/training/safetensors.h>
 
 #include "../support/torch_doctest.h"
+#include "one_thread.h"
 
 #include <algorithm>
 #include <string>
 
 #include <ATen/Context.h>
 #include <ATen/Functions.h>
-#include <ATen/Parallel.h>
 #include <torch/csrc/jit/serialization/import.h>
 
-using namespace headrace;
 using namespace headrace::test;
-using training::TensorMap;
+using headrace::training::OneThread;
+using headrace::training::TensorMap;
+namespace models = headrace::models;
+namespace training = headrace::training;
 
 namespace {
 
@@ -48,17 +50,6 @@ struct EagerRun {
   at::Tensor losses;
 };
 
-class OneThread {
- public:
-  OneThread() : before_(at::get_num_threads()) { at::set_num_threads(1); }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-  ~OneThread() { at::set_num_threads(before_); }
-
- private:
-  int before_;
-};
-
 // One step of gradient descent on `parameters`; gives the loss.
 template <typename Forward>
 double step(const EagerRun& run, int number, const models::NamedTensors& parameters,
@@ -84,7 +75,7 @@ double relative(const at::Tensor& ours, const at::Tensor& theirs) {
   return ((ours.to(at::kDouble) - exact).abs() / exact.abs().clamp_min(1.0)).max().item<double>();
 }
 
-double largest_difference(const TensorMap& ours, const TensorMap& theirs) {
+double largest_relative_difference(const TensorMap& ours, const TensorMap& theirs) {
   REQUIRE(ours.size() == theirs.size());
   double worst = 0.0;
   for (const auto& [name, tensor] : theirs)
@@ -111,7 +102,7 @@ Difference difference_of_run(const EagerRun& run) {
   const TensorMap trained = training::snapshot(*network);
   training::write_safetensors(run.folder / "trained.safetensors", {.tensors = trained});
   models::save_script(*network, run.folder / "trained.pt");
-  worst.weights = largest_difference(trained, run.state(run.steps));
+  worst.weights = largest_relative_difference(trained, run.state(run.steps));
   return worst;
 }
 
@@ -126,8 +117,9 @@ Difference difference_of_steps(const EagerRun& run) {
     const double loss = step(run, number, network->parameters(),
                              [&](const at::Tensor& input) { return network->forward(input); });
     worst.loss = std::max(worst.loss, std::abs(loss - run.losses[number].item<double>()));
-    worst.weights = std::max(
-        worst.weights, largest_difference(training::snapshot(*network), run.state(number + 1)));
+    worst.weights =
+        std::max(worst.weights,
+                 largest_relative_difference(training::snapshot(*network), run.state(number + 1)));
   }
   return worst;
 }
@@ -180,7 +172,8 @@ TEST_CASE("a scripted network takes the steps of eager PyTorch, which takes its 
 }
 
 TEST_CASE(
-    "scripted networks of timm take the steps of eager PyTorch, which takes their weights back") {
+    "scripted networks of timm take the steps of eager PyTorch, which takes their weights back" *
+    doctest::test_suite("long")) {
   if (!python_has("timm")) return skip("needs Python with torch and timm (HEADRACE_TORCH_PYTHON)");
   // The last has buffers that are not persistent.
   for (const char* net : {"resnet18", "edgenext_xx_small", "efficientvit_m0"})

@@ -24,7 +24,7 @@ at::Tensor seven_classes() {
 
 // Class 1 where the score is above .3: a threshold of .5 misses half of it.
 const at::Tensor p1 = at::tensor({.1F, .2F, .25F, .35F, .4F, .45F, .6F, .9F});
-const at::Tensor truth = at::tensor({0, 0, 0, 1, 1, 1, 1, 1}, at::kLong);
+const at::Tensor binary_truth = at::tensor({0, 0, 0, 1, 1, 1, 1, 1}, at::kLong);
 
 at::Tensor two_scores() {
   return at::stack({1 - p1, p1}, 1);
@@ -80,7 +80,7 @@ TEST_CASE("while a network learns there is the accuracy, also over a stop") {
 
 TEST_CASE("a threshold is chosen on the validation, decides there, and is kept for the test") {
   SingleLabelMetric validation(fitting());
-  validation.add(evaluated(two_scores(), truth));
+  validation.add(evaluated(two_scores(), binary_truth));
   const Figures fitted = validation.result();
   CHECK(names_of(fitted) == "accuracy balanced_accuracy macro_f1 weighted_f1 auc threshold");
   CHECK(figure(fitted, "threshold") == Approx(.3));
@@ -100,12 +100,12 @@ TEST_CASE("a threshold is chosen on the validation, decides there, and is kept f
 
 TEST_CASE("a metric that goes on after its result chooses again") {
   SingleLabelMetric metric(fitting());
-  metric.add(evaluated(two_scores(), truth));
+  metric.add(evaluated(two_scores(), binary_truth));
   const double first = figure(metric.result(), "threshold");
-  metric.add(evaluated(two_scores() * .5, truth));
+  metric.add(evaluated(two_scores() * .5, binary_truth));
   SingleLabelMetric both(fitting());
-  both.add(evaluated(two_scores(), truth));
-  both.add(evaluated(two_scores() * .5, truth));
+  both.add(evaluated(two_scores(), binary_truth));
+  both.add(evaluated(two_scores() * .5, binary_truth));
   CHECK((metric.result() == both.result()));
   CHECK(figure(metric.result(), "threshold") != first);
 }

@@ -19,8 +19,13 @@
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 
-using namespace headrace;
 using namespace headrace::training;
+using headrace::ConfigError;
+using headrace::gaussian_window;
+using headrace::GridBox;
+using headrace::GridExtent;
+using headrace::WindowGrid;
+namespace test = headrace::test;
 
 namespace {
 
@@ -81,7 +86,7 @@ at::Tensor defined(const WindowNetwork& network, const at::Tensor& volume,
   return (sums / counts).to(at::kFloat);
 }
 
-SlidingWindowOptions small() {
+SlidingWindowOptions small_windows() {
   return {.windows = {.patch = {4, 6, 8}}};
 }
 
@@ -90,21 +95,22 @@ SlidingWindowOptions small() {
 TEST_CASE("scores are the weighted mean of all windows, in whatever order they are added") {
   const at::Tensor volume = volume_of({2, 9, 14, 19});
   for (const WindowNetwork& network : {WindowNetwork(by_voxel), WindowNetwork(convolved)}) {
-    const at::Tensor scores = sliding_window(network, volume, small());
+    const at::Tensor scores = sliding_window(network, volume, small_windows());
     CHECK(scores.sizes() == at::IntArrayRef({2, 9, 14, 19}));
-    CHECK(apart(scores, defined(network, volume, small())) < 1e-5);
+    CHECK(apart(scores, defined(network, volume, small_windows())) < 1e-5);
   }
-  CHECK(apart(sliding_window(by_voxel, volume, small()), by_voxel(volume.unsqueeze(0))[0]) < 1e-5);
-  SlidingWindowOptions flat = small();
+  CHECK(apart(sliding_window(by_voxel, volume, small_windows()), by_voxel(volume.unsqueeze(0))[0]) <
+        1e-5);
+  SlidingWindowOptions flat = small_windows();
   flat.weights.sigma = 0;
   const at::Tensor even = sliding_window(places, volume, flat);
   CHECK(apart(even, defined(places, volume, flat)) < 1e-5);
-  CHECK(apart(even, sliding_window(places, volume, small())) > 1e-2);
+  CHECK(apart(even, sliding_window(places, volume, small_windows())) > 1e-2);
 }
 
 TEST_CASE("scores are the same bits whatever the batch") {
   const at::Tensor volume = volume_of({1, 9, 14, 19});
-  SlidingWindowOptions options = small();
+  SlidingWindowOptions options = small_windows();
   options.batch = 1;
   const at::Tensor alone = sliding_window(places, volume, options);
   for (const std::int64_t batch : {2, 5, 7, 1000}) {
@@ -119,7 +125,7 @@ TEST_CASE("a network that always says the same says it everywhere") {
   };
   const std::vector<std::vector<std::int64_t>> shapes{{1, 9, 14, 19}, {1, 4, 6, 8}, {1, 2, 9, 3}};
   for (const std::vector<std::int64_t>& shape : shapes) {
-    const at::Tensor scores = sliding_window(constant, at::zeros(shape), small());
+    const at::Tensor scores = sliding_window(constant, at::zeros(shape), small_windows());
     CHECK(scores.sizes() == at::IntArrayRef({3, shape[1], shape[2], shape[3]}));
     CHECK(apart(scores, at::full({1}, 0.7F)) < 1e-6);
   }
@@ -127,10 +133,10 @@ TEST_CASE("a network that always says the same says it everywhere") {
 
 TEST_CASE("a patch that covers the volume is one pass over it, filled up where it is larger") {
   const at::Tensor volume = volume_of({1, 4, 6, 8});
-  CHECK(apart(sliding_window(convolved, volume, small()), convolved(volume.unsqueeze(0))[0]) <
-        1e-5);
+  CHECK(apart(sliding_window(convolved, volume, small_windows()),
+              convolved(volume.unsqueeze(0))[0]) < 1e-5);
   const at::Tensor part = volume.narrow(1, 0, 3).narrow(3, 0, 5);
-  SlidingWindowOptions options = small();
+  SlidingWindowOptions options = small_windows();
   options.outside = -3;
   at::Tensor filled = at::full({1, 1, 4, 6, 8}, -3.0F);
   filled[0].narrow(3, 1, 5).narrow(1, 0, 3).copy_(part);  // 0 of 1 and 1 of 3 before
@@ -140,14 +146,14 @@ TEST_CASE("a patch that covers the volume is one pass over it, filled up where i
 
 TEST_CASE("mirrored windows are a mean over all mirrorings") {
   const at::Tensor volume = volume_of({1, 4, 6, 8});
-  SlidingWindowOptions options = small();
+  SlidingWindowOptions options = small_windows();
   options.mirror = {0, 2};
   at::Tensor mean = at::zeros({2, 4, 6, 8});
   for (const std::vector<std::int64_t>& axes :
        std::vector<std::vector<std::int64_t>>{{}, {2}, {4}, {2, 4}})
     mean += at::flip(convolved(at::flip(volume.unsqueeze(0), axes)), axes)[0] / 4;
   CHECK(apart(sliding_window(convolved, volume, options), mean) < 1e-5);
-  CHECK(apart(sliding_window(convolved, volume, small()), mean) > 1e-2);
+  CHECK(apart(sliding_window(convolved, volume, small_windows()), mean) > 1e-2);
   const auto same = [](const at::Tensor& windows) { return windows; };  // its very input
   CHECK(apart(sliding_window(same, volume, options), volume) < 1e-6);
 }
@@ -160,7 +166,7 @@ TEST_CASE("windows that are background alone are passed over") {
     seen += windows.size(0);
     return by_voxel(windows);
   };
-  SlidingWindowOptions options = small();
+  SlidingWindowOptions options = small_windows();
   options.on_windows = [&](std::int64_t done, std::int64_t all) {
     CHECK(all == 9);
     told = done;
@@ -186,11 +192,12 @@ TEST_CASE("windows may be read one by one, of any type") {
     asked.push_back(box);
     return volume.narrow(1, box.begin[0], 4).narrow(2, box.begin[1], 6).narrow(3, box.begin[2], 8);
   };
-  const at::Tensor scores = sliding_window(by_voxel, read, {9, 14, 19}, small());
-  CHECK(asked.size() == static_cast<std::size_t>(WindowGrid({9, 14, 19}, small().windows).size()));
-  CHECK(at::equal(scores, sliding_window(by_voxel, volume.to(at::kFloat), small())));
+  const at::Tensor scores = sliding_window(by_voxel, read, {9, 14, 19}, small_windows());
+  CHECK(asked.size() ==
+        static_cast<std::size_t>(WindowGrid({9, 14, 19}, small_windows().windows).size()));
+  CHECK(at::equal(scores, sliding_window(by_voxel, volume.to(at::kFloat), small_windows())));
   const auto half = [](const at::Tensor& windows) { return by_voxel(windows).to(at::kHalf); };
-  const at::Tensor halves = sliding_window(half, volume, small());
+  const at::Tensor halves = sliding_window(half, volume, small_windows());
   CHECK((halves.scalar_type() == at::kFloat));
 }
 
@@ -212,7 +219,7 @@ TEST_CASE("memory is known before and kept") {
     CHECK(taken <= bytes.host);
     CHECK(2 * taken > bytes.host);
   }
-  SlidingWindowOptions device = small();
+  SlidingWindowOptions device = small_windows();
   device.device = at::Device(at::kCUDA, 0);
   const SlidingWindowBytes there = sliding_window_bytes({20, 40, 50}, 1, 1, device);
   CHECK(there.device > there.sums);
@@ -226,8 +233,8 @@ TEST_CASE("memory is known before and kept") {
 TEST_CASE("a device gives the host's scores, wherever sums are kept") {
   if (!test::open_torch_gpu()) return test::skip("needs a GPU");
   const at::Tensor volume = volume_of({1, 9, 14, 19});
-  const at::Tensor expected = sliding_window(by_voxel, volume, small());
-  SlidingWindowOptions options = small();
+  const at::Tensor expected = sliding_window(by_voxel, volume, small_windows());
+  SlidingWindowOptions options = small_windows();
   options.device = at::Device(at::kCUDA, 0);
   const at::Tensor on_device = sliding_window(by_voxel, volume, options);
   CHECK(on_device.is_cuda());
@@ -244,25 +251,25 @@ TEST_CASE("a sliding window refuses what cannot be right") {
     CHECK_THROWS_WITH_AS(sliding_window(by_voxel, volume, options), doctest::Contains(what),
                          ConfigError);
   };
-  SlidingWindowOptions options = small();
+  SlidingWindowOptions options = small_windows();
   options.batch = 0;
   refused(options, "[sliding window] batch must be positive, got 0");
-  options = small();
+  options = small_windows();
   options.mirror = {2, 2};
   refused(options, "axes 0 to 2, each once, got [2, 2]");
-  options = small();
+  options = small_windows();
   options.skip = SkipWindows{};
   refused(options, "one for each class, got none");
-  options = small();
+  options = small_windows();
   options.windows.patch = {};
   refused(options, "[windows] extent and patch");
-  CHECK_THROWS_AS(sliding_window(by_voxel, volume[0], small()), ConfigError);
+  CHECK_THROWS_AS(sliding_window(by_voxel, volume[0], small_windows()), ConfigError);
   const auto shrinks = [](const at::Tensor& windows) { return windows.narrow(4, 0, 4); };
-  CHECK_THROWS_WITH_AS(sliding_window(shrinks, volume, small()),
+  CHECK_THROWS_WITH_AS(sliding_window(shrinks, volume, small_windows()),
                        doctest::Contains("[2, classes, 4, 6, 8], got [2, 1, 4, 6, 4]"),
                        ConfigError);
   const ReadWindow wrong = [](const GridBox&) { return at::zeros({1, 4, 6, 7}); };
-  CHECK_THROWS_WITH_AS(sliding_window(by_voxel, wrong, {9, 14, 19}, small()),
+  CHECK_THROWS_WITH_AS(sliding_window(by_voxel, wrong, {9, 14, 19}, small_windows()),
                        doctest::Contains("windows must be [1, 4, 6, 8], got [1, 4, 6, 7]"),
                        ConfigError);
 }

@@ -12,6 +12,7 @@
 
 #include "../support/torch_doctest.h"
 #include "function_course.h"
+#include "one_thread.h"
 #include "small_network.h"
 
 #include <chrono>
@@ -143,11 +144,5 @@ inline bool same_weights(const headrace::models::Network& a, const headrace::mod
     if (!at::equal(tensor, other.at(name))) return false;
   return true;
 }
-
-struct OneThread {
-  OneThread() : before(at::get_num_threads()) { at::set_num_threads(1); }
-  ~OneThread() { at::set_num_threads(before); }
-  int before;
-};
 
 }  // namespace headrace::training

@@ -7,6 +7,7 @@
 #include "../support/torch_doctest.h"
 #include "function_course.h"
 #include "small_network.h"
+#include "tensor_difference.h"
 
 #include <cmath>
 #include <limits>
@@ -26,7 +27,7 @@ const headrace::test::LossFunction cross_entropy_loss =
       return cross_entropy(logits, target, {.weights = {.of_samples = present}});
     };
 
-struct Data {
+struct ImageRows {
   at::Tensor input;
   at::Tensor target;
 
@@ -36,9 +37,9 @@ struct Data {
 };
 
 // Steps of a network with a loss of its own.
-struct Steps {
-  explicit Steps(Network& network, headrace::test::LossFunction loss, OptimizerOptions adamw = {},
-                 UpdateOptions options = {})
+struct UpdateSteps {
+  explicit UpdateSteps(Network& network, headrace::test::LossFunction loss,
+                       OptimizerOptions adamw = {}, UpdateOptions options = {})
       : course({.loss = std::move(loss)}),
         optimizer(network.parameters(), adamw),
         update(course, network, optimizer, options) {}
@@ -54,7 +55,7 @@ struct Steps {
   Update update;
 };
 
-Data data(std::int64_t rows) {
+ImageRows data(std::int64_t rows) {
   at::manual_seed(21);
   return {at::randn({rows, 3, 2, 2}), at::randint(3, {rows}, at::kLong)};
 }
@@ -62,8 +63,8 @@ Data data(std::int64_t rows) {
 // Weights after one step whose micro-batches end at `ends`.
 TensorMap after_step(const std::vector<std::int64_t>& ends) {
   const auto network = make_network<PlainModule>(1);
-  Steps steps(*network, cross_entropy_loss, {.learning_rate = .1}, {.clip_norm = .5});
-  const Data rows = data(ends.back());
+  UpdateSteps steps(*network, cross_entropy_loss, {.learning_rate = .1}, {.clip_norm = .5});
+  const ImageRows rows = data(ends.back());
   std::int64_t first = 0;
   for (const std::int64_t end : ends) {
     steps.accumulate(rows.rows(first, end), ends.size() == 1);
@@ -71,13 +72,6 @@ TensorMap after_step(const std::vector<std::int64_t>& ends) {
   }
   steps.update.finish();
   return snapshot(*network);
-}
-
-double largest_difference(const TensorMap& a, const TensorMap& b) {
-  double largest = 0.0;
-  for (const auto& [name, tensor] : a)
-    largest = std::max(largest, (tensor - b.at(name)).abs().max().item<double>());
-  return largest;
 }
 
 }  // namespace
@@ -93,7 +87,7 @@ TEST_CASE("micro-batches of a window give the step of one large batch") {
 TEST_CASE("rows that are absent do not move the weights") {
   const auto stepped = [](bool with_absent) {
     const auto network = make_network<PlainModule>(1);
-    Steps steps(*network, cross_entropy_loss);
+    UpdateSteps steps(*network, cross_entropy_loss);
     Example example = data(6).rows(0, with_absent ? 6 : 4);
     if (with_absent) example.present = at::arange(6) < 4;
     CHECK(steps.accumulate(example).rows == 4);
@@ -111,7 +105,7 @@ TEST_CASE("a step with gradients that are not finite changes nothing, clipped or
     const auto poisoned = [](const at::Tensor& logits, const at::Tensor&, const at::Tensor&) {
       return (logits.sum() * 0.0).sqrt();
     };
-    Steps steps(*network, poisoned, {}, {.clip_norm = clip});
+    UpdateSteps steps(*network, poisoned, {}, {.clip_norm = clip});
     const TensorMap before = snapshot(*network);
     CHECK(steps.accumulate(data(4).rows(0, 4)).loss.item<float>() == 0.0F);
     const StepOutcome outcome = steps.update.finish();
@@ -131,10 +125,10 @@ TEST_CASE("micro-batches weigh in a step as their examples say") {
   const at::Tensor voxels = at::tensor({1.0F, 0.0F, 0.0F, 1.0F, 1.0F, 1.0F});
   const auto stepped = [&](const std::vector<std::int64_t>& ends, bool weighed) {
     const auto network = make_network<PlainModule>(1);
-    Steps steps(*network,
-                [](const at::Tensor& logits, const at::Tensor& counted, const at::Tensor&) {
-                  return (logits.select(1, 0) * counted).sum() / counted.sum();
-                });
+    UpdateSteps steps(*network,
+                      [](const at::Tensor& logits, const at::Tensor& counted, const at::Tensor&) {
+                        return (logits.select(1, 0) * counted).sum() / counted.sum();
+                      });
     std::int64_t first = 0;
     for (const std::int64_t end : ends) {
       Example part =
@@ -155,7 +149,7 @@ TEST_CASE("micro-batches weigh in a step as their examples say") {
 TEST_CASE("a step that weighs nothing moves nothing, and half a weight is refused") {
   const auto network = make_network<PlainModule>(1);
   const TensorMap before = snapshot(*network);
-  Steps steps(*network, cross_entropy_loss, {.weight_decay = 0.0});
+  UpdateSteps steps(*network, cross_entropy_loss, {.weight_decay = 0.0});
   const auto part = [](std::optional<float> weight) {
     Example rows = data(4).rows(0, 4);
     if (weight) rows.weight = at::scalar_tensor(*weight);
@@ -170,14 +164,14 @@ TEST_CASE("a step that weighs nothing moves nothing, and half a weight is refuse
   CHECK(largest_difference(before, snapshot(*network)) == 0.0);
   steps.accumulate(part(1.0F), false);
   CHECK_THROWS_AS(steps.accumulate(part({}), false), headrace::ConfigError);
-  Steps others(*network, cross_entropy_loss);
+  UpdateSteps others(*network, cross_entropy_loss);
   others.accumulate(part({}), false);
   CHECK_THROWS_AS(others.accumulate(part(1.0F), false), headrace::ConfigError);
 }
 
 TEST_CASE("bfloat16 training keeps weights and losses in float and leaves nothing switched on") {
   const auto network = make_network<PlainModule>(1);
-  Steps steps(*network, cross_entropy_loss, {}, {.precision = Precision::bf16});
+  UpdateSteps steps(*network, cross_entropy_loss, {}, {.precision = Precision::bf16});
   const Forward forward = steps.accumulate(data(8).rows(0, 8));
   CHECK((forward.output.main.scalar_type() == at::kBFloat16));
   CHECK((forward.loss.scalar_type() == at::kFloat));
@@ -194,7 +188,7 @@ TEST_CASE("EfficientGlaucomaCNN learns 64 images by heart in under 100 steps") {
   const auto right_after = [&](const headrace::test::LossFunction& loss) {
     at::manual_seed(32);
     const auto network = make_efficient_glaucoma_cnn();
-    Steps steps(*network, loss, {.learning_rate = 2e-3});
+    UpdateSteps steps(*network, loss, {.learning_rate = 2e-3});
     for (int step = 0; step < 60; ++step) {
       steps.accumulate(headrace::test::example_of(images, labels));
       steps.update.finish();

@@ -20,7 +20,7 @@ MemberScores scores(std::vector<float> values, std::vector<std::int64_t> labels 
           .fitted = {{"threshold", at::scalar_tensor(5.0)}}};
 }
 
-Cases cases(const at::Tensor& scores, const at::Tensor& label) {
+Cases cases_of(const at::Tensor& scores, const at::Tensor& label) {
   return {.scores = scores, .example = {.targets = {{"label", label}}}};
 }
 
@@ -40,7 +40,7 @@ class FirstClass final : public Metric {
 
 // Three networks that each know two of three classes; a validation may have found how much one is
 // to be believed.
-class Pairs final : public Recipe {
+class PairsRecipe final : public Recipe {
  public:
   headrace::monitor::MemoryForecast plan() override { return {}; }
   std::uint64_t open() override { return 0; }
@@ -118,7 +118,7 @@ TEST_CASE("members that each judge two classes vote about all of them by the rec
   zero_one.targets["pair"] = at::tensor({0, 1, 0}, at::kLong);
   zero_two.targets["pair"] = at::tensor({0, 0, 1}, at::kLong);
   one_two.targets["pair"] = at::tensor({0, 0, 1}, at::kLong);
-  const std::vector<VoteFigures> votes = vote_on_test(Pairs(), {zero_one, zero_two, one_two});
+  const std::vector<VoteFigures> votes = vote_on_test(PairsRecipe(), {zero_one, zero_two, one_two});
   REQUIRE(votes.size() == 2);
   CHECK(votes[0].name == "sum");
   CHECK(figure(votes[0].figures, "accuracy") == 1.0);
@@ -139,7 +139,8 @@ TEST_CASE("a vote knows what the validation of each member has fitted") {
   MemberScores zero_two = scores({1.0F, .0F}, {1});
   MemberScores one_two = scores({.05F, .95F}, {1});
   const auto accuracy = [&] {
-    return figure(vote_on_test(Pairs(), {zero_one, zero_two, one_two}).front().figures, "accuracy");
+    return figure(vote_on_test(PairsRecipe(), {zero_one, zero_two, one_two}).front().figures,
+                  "accuracy");
   };
   CHECK(accuracy() == 0.0);  // 1.1, 0.95, 0.95
   zero_two.fitted["belief"] = at::scalar_tensor(.5);
@@ -148,14 +149,14 @@ TEST_CASE("a vote knows what the validation of each member has fitted") {
 }
 
 TEST_CASE("rows that count with one member count in the vote, not those of the first alone") {
-  std::vector<Cases> members(3, cases(at::rand({4, 2}), at::tensor({0, 1, 2, 0}, at::kLong)));
+  std::vector<Cases> members(3, cases_of(at::rand({4, 2}), at::tensor({0, 1, 2, 0}, at::kLong)));
   const std::vector<TensorMap> fitted(3);
   const std::vector<std::vector<int>> known{{1, 1, 0, 0}, {1, 0, 1, 0}, {0, 1, 1, 0}};
   for (std::size_t i = 0; i < 3; ++i) {
     members[i].example.present = at::tensor(known[i]).to(at::kBool);
     members[i].example.rows = 2;
   }
-  const Cases voted = vote_of(Pairs(), members, fitted);
+  const Cases voted = vote_of(PairsRecipe(), members, fitted);
   CHECK(counted_rows(voted.example) == 3);
 }
 
@@ -183,10 +184,10 @@ TEST_CASE("votes that come again after a lack of memory count once, whole or in 
   VoteCounts counts(std::move(metrics));
   const at::Tensor all = at::rand({4, 3});
   const at::Tensor labels = at::tensor({0, 1, 2, 0}, at::kLong);
-  CHECK_THROWS_AS(counts.add(cases(all, labels), 0), std::bad_alloc);
-  counts.add(cases(all.slice(0, 0, 2), labels.slice(0, 0, 2)), 0);
-  counts.add(cases(all.slice(0, 2), labels.slice(0, 2)), 2);
-  counts.add(cases(all, labels), 4);
+  CHECK_THROWS_AS(counts.add(cases_of(all, labels), 0), std::bad_alloc);
+  counts.add(cases_of(all.slice(0, 0, 2), labels.slice(0, 0, 2)), 0);
+  counts.add(cases_of(all.slice(0, 2), labels.slice(0, 2)), 2);
+  counts.add(cases_of(all, labels), 4);
   const std::vector<VoteFigures> votes = counts.result();
   REQUIRE(votes.size() == 2);
   for (const VoteFigures& vote : votes)
@@ -212,25 +213,25 @@ TEST_CASE("kept scores hold no batch, however many there are, and know where the
 TEST_CASE("scores are kept with all rows and who counts, and not at all where shapes differ") {
   ScoreKeeper keeper;
   const at::Tensor label = at::tensor({1, 0}, at::kLong);
-  Cases first = cases(at::rand({2, 3}), label);
+  Cases first = cases_of(at::rand({2, 3}), label);
   first.example.present = at::tensor({1, 0}, at::kLong).to(at::kBool);
   first.example.targets.emplace("of the batch", at::rand({5}));
   keeper.add(first);
-  keeper.add(cases(at::rand({1, 3}), at::tensor({2}, at::kLong)));
+  keeper.add(cases_of(at::rand({1, 3}), at::tensor({2}, at::kLong)));
   const MemberScores all = keeper.result();
   CHECK(at::equal(all.present, at::tensor({1, 0, 1}, at::kLong).to(at::kBool)));
   CHECK(at::equal(all.targets.at("label"), at::tensor({1, 0, 2}, at::kLong)));
   CHECK(all.targets.size() == 1);
-  keeper.add(cases(at::rand({1, 4}), at::tensor({2}, at::kLong)));
+  keeper.add(cases_of(at::rand({1, 4}), at::tensor({2}, at::kLong)));
   CHECK_FALSE(keeper.result().scores.defined());
-  keeper.add(cases(at::rand({1, 3}), at::tensor({2}, at::kLong)));
+  keeper.add(cases_of(at::rand({1, 3}), at::tensor({2}, at::kLong)));
   CHECK_FALSE(keeper.result().scores.defined());
 
   // A tensor of the batch that has by chance as many values as the batch has rows.
   ScoreKeeper by_chance;
   first.example.targets.at("of the batch") = at::rand({2});
   by_chance.add(first);
-  by_chance.add(cases(at::rand({1, 3}), at::tensor({2}, at::kLong)));
+  by_chance.add(cases_of(at::rand({1, 3}), at::tensor({2}, at::kLong)));
   CHECK(by_chance.result().targets.size() == 1);
   CHECK(by_chance.result().scores.size(0) == 3);
 

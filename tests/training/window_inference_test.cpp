@@ -14,11 +14,28 @@
 
 #include <ATen/Functions.h>
 
-using namespace headrace;
 using namespace headrace::training;
+using headrace::BadSamples;
+using headrace::Batch;
+using headrace::ConfigError;
+using headrace::DataError;
+using headrace::DType;
+using headrace::FieldSpec;
+using headrace::GridBox;
+using headrace::GridExtent;
+using headrace::Loader;
+using headrace::NextBatch;
+using headrace::Pipeline;
+using headrace::Sample;
+using headrace::Schema;
+using headrace::Source;
+using headrace::Tail;
+using headrace::voxels_of;
+using headrace::WindowGrid;
 using headrace::test::nth;
 using headrace::test::Refusal;
 using headrace::test::tensors_made_by;
+namespace models = headrace::models;
 
 namespace {
 
@@ -52,9 +69,9 @@ at::Tensor window_of(const at::Tensor& volume, const GridBox& window) {
 }
 
 // Three volumes, the second smaller than a window, the last one window.
-class Data final : public Source {
+class WindowData final : public Source {
  public:
-  Data() {
+  WindowData() {
     for (const GridExtent& extent : {GridExtent{9, 14, 19}, GridExtent{3, 9, 5}, patch}) {
       volumes.push_back(volume_of(extent));
       auto& grids = *windows;
@@ -112,7 +129,7 @@ SlidingWindowOptions like(const WindowInferenceOptions& options) {
 }
 
 // What came of all batches.
-std::vector<Cases> pass(const std::shared_ptr<Data>& data, std::int64_t batch,
+std::vector<Cases> pass(const std::shared_ptr<WindowData>& data, std::int64_t batch,
                         const WindowInferenceOptions& options) {
   WindowInference inference(data->windows, options);
   Loader loader = Pipeline::from(std::shared_ptr<const Source>(data))
@@ -129,7 +146,7 @@ std::vector<Cases> pass(const std::shared_ptr<Data>& data, std::int64_t batch,
   return all;
 }
 
-void require_same(const std::vector<Cases>& cases, const Data& data,
+void require_same(const std::vector<Cases>& cases, const WindowData& data,
                   const WindowInferenceOptions& options) {
   REQUIRE(cases.size() == data.volumes.size());
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -149,7 +166,7 @@ void require_same(const std::vector<Cases>& cases, const Data& data,
 
 // A batch of all windows and its example.
 struct Whole {
-  explicit Whole(const std::shared_ptr<Data>& data)
+  explicit Whole(const std::shared_ptr<WindowData>& data)
       : loader(Pipeline::from(std::shared_ptr<const Source>(data))
                    .batch({.size = data->size()})
                    .build()),
@@ -169,7 +186,7 @@ struct Whole {
 // Says what a window is by itself, for a whole evaluation.
 class WindowsCourse final : public Course {
  public:
-  explicit WindowsCourse(std::shared_ptr<Data> data) : data_(std::move(data)) {}
+  explicit WindowsCourse(std::shared_ptr<WindowData> data) : data_(std::move(data)) {}
 
   std::unique_ptr<models::Network> network() const override { return nullptr; }
   Pipeline train(const Stage&, const Feed&) const override { throw std::logic_error("none"); }
@@ -195,13 +212,13 @@ class WindowsCourse final : public Course {
   std::int64_t most_rows = 1000;
 
  private:
-  std::shared_ptr<Data> data_;
+  std::shared_ptr<WindowData> data_;
 };
 
 }  // namespace
 
 TEST_CASE("windows become their volumes to the bit of sliding_window(), whatever the batches") {
-  const auto data = std::make_shared<Data>();
+  const auto data = std::make_shared<WindowData>();
   for (const std::int64_t batch : {1, 2, 7, 1000}) {
     CAPTURE(batch);
     for (const std::vector<std::int64_t>& mirror :
@@ -215,7 +232,7 @@ TEST_CASE("windows become their volumes to the bit of sliding_window(), whatever
 }
 
 TEST_CASE("what memory runs out in is asked again, and changes nothing") {
-  const auto data = std::make_shared<Data>();
+  const auto data = std::make_shared<WindowData>();
   const Whole whole(data);
   const std::int64_t half = data->size() / 2;
   std::int64_t tensors = 0;
@@ -246,7 +263,7 @@ TEST_CASE("what memory runs out in is asked again, and changes nothing") {
 }
 
 TEST_CASE("an evaluation goes on with fewer windows at once") {
-  const auto data = std::make_shared<Data>();
+  const auto data = std::make_shared<WindowData>();
   WindowsCourse course(data);
   course.most_rows = 2;
   const auto unused = make_network<StatefulModule>(1);
@@ -265,7 +282,7 @@ TEST_CASE("an evaluation goes on with fewer windows at once") {
 }
 
 TEST_CASE("a pass that ends before the data shows the volumes that are whole") {
-  const auto data = std::make_shared<Data>();
+  const auto data = std::make_shared<WindowData>();
   const WindowsCourse course(data);
   const auto unused = make_network<StatefulModule>(1);
   const std::int64_t of_first = data->windows->front().grid.size();
@@ -279,7 +296,7 @@ TEST_CASE("a pass that ends before the data shows the volumes that are whole") {
 }
 
 TEST_CASE("rows that are not the windows of the grids are refused") {
-  const auto data = std::make_shared<Data>();
+  const auto data = std::make_shared<WindowData>();
   const Whole whole(data);
   const std::int64_t all = data->size();
   WindowInference inference(data->windows, {});
@@ -324,7 +341,7 @@ TEST_CASE("rows that are not the windows of the grids are refused") {
 }
 
 TEST_CASE("a window that was left out is an error that names it") {
-  const auto data = std::make_shared<Data>();
+  const auto data = std::make_shared<WindowData>();
   data->broken = 3;
   const auto refused = [&](BadSamples::Rule rule, const char* what) {
     WindowInference inference(data->windows, {});
@@ -341,7 +358,7 @@ TEST_CASE("a window that was left out is an error that names it") {
 }
 
 TEST_CASE("sums that are too large for a device are kept on the host, targets beside them") {
-  const auto data = std::make_shared<Data>();
+  const auto data = std::make_shared<WindowData>();
   const WindowInferenceOptions options{.most_device_bytes = 0};
   const std::vector<Cases> cases = pass(data, 4, options);
   require_same(cases, *data, options);

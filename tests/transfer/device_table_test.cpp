@@ -37,7 +37,7 @@ Pipeline ordered(std::shared_ptr<const Source> source, Tail tail) {
       .batch({.size = 300, .tail = tail});
 }
 
-std::vector<std::string> on_host(const std::shared_ptr<const Source>& source, Tail tail) {
+std::vector<std::string> host_epoch(const std::shared_ptr<const Source>& source, Tail tail) {
   Loader loader = ordered(source, tail).build();
   std::vector<std::string> batches;
   for (Batch& batch : loader.epoch(0))
@@ -87,7 +87,7 @@ TEST_CASE(
   CHECK(device::calls().copies >= 3 * static_cast<std::int64_t>(source->fields().size()));
   CHECK(device::calls().page_locks == 0);
   for (const Tail tail : {Tail::shorter, Tail::pad}) {
-    const auto expected = on_host(source, tail);
+    const auto expected = host_epoch(source, tail);
     for (const int threads : {1, 2, 8}) {
       const std::int64_t waited = device::calls().synchronisations;
       CHECK(same(out_of(table, source->fields(), tail, threads), expected));

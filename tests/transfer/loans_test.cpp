@@ -27,7 +27,7 @@ TEST_CASE("An epoch that is asked for while the slots hold the one before gets i
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     const Epoch second = loader.epoch(1, stream);
     for (int number = 0; number < 4; ++number) {
-      const NextBatch got = loader.next(std::chrono::seconds(20));
+      const NextBatch got = loader.next(std::chrono::seconds(60));
       REQUIRE(got.status == NextBatch::Status::ready);
       CHECK(got.batch.number() == number);
     }

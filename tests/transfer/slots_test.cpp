@@ -52,7 +52,7 @@ TEST_CASE("A slot that a failed last batch did not need goes to the next epoch")
   CHECK(pass(loader) == 2);
   CHECK(pass(loader) == 3);
   const Epoch second = loader.epoch(1, stream);
-  CHECK(loader.next(5s).status == NextBatch::Status::ready);
+  CHECK(loader.next(60s).status == NextBatch::Status::ready);
 }
 
 TEST_CASE("The same with one slot lost and one batch held") {
@@ -75,7 +75,7 @@ TEST_CASE("The same with one slot lost and one batch held") {
   CHECK(pass(loader) == 2);
   CHECK(pass(loader) == 3);
   const Epoch second = loader.epoch(1, stream);
-  CHECK(loader.next(5s).status == NextBatch::Status::ready);
+  CHECK(loader.next(60s).status == NextBatch::Status::ready);
 }
 
 /// Keeps the last two batches, as an operation that mixes with earlier ones does; the third takes
@@ -108,7 +108,7 @@ TEST_CASE("Memory that runs out while a batch is waited for is an error, not a h
     const Batch held = loader.next().batch;
     REQUIRE(eventually([&] { return keeps.at_third->load(); }));
     const Epoch second = loader.epoch(1, stream);
-    CHECK_THROWS_WITH_AS(loader.next(5s), doctest::Contains("are on loan"), PipelineError);
+    CHECK_THROWS_WITH_AS(loader.next(60s), doctest::Contains("are on loan"), PipelineError);
   }
 }
 
@@ -128,7 +128,7 @@ TEST_CASE("The last batch may die in a callback of the driver after its loader, 
   }
   open = true;
   stream.finish();
-  std::this_thread::sleep_for(500ms);  // until all copies are done
+  CHECK(eventually([] { return device::calls().copies_done == device::calls().copies; }));
   CHECK(device::calls().torn_copies == 0);
 }
 

@@ -2,6 +2,7 @@
 // process with status 3. With the argument `teardown_under_copies` slabs are still being copied
 // then, and their memory must outlive the loader.
 #include <headrace/engine/device/internal/kernel.h>
+#include <headrace/engine/runtime/threads_at_work.h>
 #include <headrace/tests/engine/test_sources.h>
 
 #include "cuda_stand_in.h"
@@ -31,8 +32,10 @@ struct LastToGo {
   }
 };
 
-/// What is prepared ahead is done: from here on only destructors run.
-void settle() {
+/// What is prepared ahead is done: from here on only destructors run. There are three slots.
+void settle(const Runtime& runtime) {
+  while (test::device::calls().copies < 3 || !threads_at_work(runtime).empty())
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   for (std::int64_t before = -1; before != test::device::calls().copies;) {
     before = test::device::calls().copies;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -49,13 +52,14 @@ int main(int count, char** arguments) {
   });
   static const LastToGo last_to_go;
   static Batch held;
-  if (under_copies) test::device::reset({.copy_delay_us = 0, .copy_least_us = 1'500'000});
+  if (under_copies) test::device::reset({.copy_delay_us = 0, .copy_least_us = 3'000'000});
+  const Runtime runtime({.threads = 2});
   static Loader loader = test::work_on(test::table({.records = 40}), true)
                              .batch({.size = 8})
                              .to(Device::cuda(0))
-                             .build({.runtime = Runtime({.threads = 2})});
+                             .build({.runtime = runtime});
   held = loader.next().batch;
-  settle();
+  settle(runtime);
   if (under_copies && test::device::calls().copies_done == test::device::calls().copies) return 4;
   static const FirstToGo first_to_go;
 }

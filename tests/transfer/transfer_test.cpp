@@ -206,7 +206,7 @@ TEST_CASE("A loan may end on any thread, and after its loader") {
 }
 
 TEST_CASE("Statistics count the copies and time what the trainer's stream waited for") {
-  device::reset({.copy_delay_us = 2000});
+  device::reset({.copy_delay_us = 2000, .copy_least_us = 5000});
   TrainerStream stream;
   Loader loader = loader_on(Device::cuda(0), 2);
   read_through(loader, stream, 2, 0);
@@ -225,7 +225,7 @@ TEST_CASE("Statistics count the copies and time what the trainer's stream waited
 }
 
 TEST_CASE("What was waited for in all is known when the stream has ended, whatever was reset") {
-  device::reset({.copy_delay_us = 500});
+  device::reset({.copy_delay_us = 500, .copy_least_us = 5000});
   TrainerStream stream;
   Loader loader = loader_on(Device::cuda(0), 2);
   double before = 0;

@@ -27,7 +27,7 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
-const std::string job = R"(kind: camouflage
+const std::string animals_job = R"(kind: camouflage
 device: cpu
 seed: 5
 tensorboard: false
@@ -61,7 +61,7 @@ threads: {loader: 2, torch: 1}
 
 class Animals : public TrainingFolder {
  public:
-  Animals() : TrainingFolder(job) {
+  Animals() : TrainingFolder(animals_job) {
     headrace::test::write_animals(path() / "animals/Train", 24);
     headrace::test::write_animals(path() / "animals/Val", 6);
     headrace::test::write_animals(path() / "animals/Test", 9, 100);
@@ -119,10 +119,10 @@ TEST_CASE("both stages are trained, and the test has every published measure") {
 TEST_CASE("a run that is killed in its second stage goes on to the same weights and figures") {
   const Animals animals;
   animals.done(Animals::train({"runs=whole"}));
-  StartedProgram program(
-      HEADRACE_PROGRAM,
-      Animals::train({"runs=killed", "training.checkpoint_every=1", "delay.transfer=30ms"}),
-      {.folder = animals.path()});
+  StartedProgram program(headrace::test::headrace_program(),
+                         Animals::train({"runs=killed", "training.checkpoint_every=1",
+                                         "delay.transfer=300ms", "memory.measure=false"}),
+                         {.folder = animals.path()});
   const auto log = [&] {
     const std::vector<fs::path> runs = animals.runs("killed");
     return runs.empty() ? std::string() : content_of(runs.front() / "log.txt");

@@ -40,7 +40,7 @@ at::Tensor scores() {
   return at::rand({pictures, 1, 8, 8});
 }
 
-training::Cases cases(const at::Tensor& scores, std::int64_t first) {
+training::Cases scored_cases(const at::Tensor& scores, std::int64_t first) {
   training::Cases some{.scores = scores, .first = first};
   std::vector<std::int64_t> sizes;
   for (std::int64_t row = 0; row < scores.size(0); ++row)
@@ -54,7 +54,7 @@ training::Figures figures_in(const std::vector<std::int64_t>& batches,
   MaskMeasures metric({.own_mask = square, .groups = std::move(groups)});
   std::int64_t first = 0;
   for (const std::int64_t rows : batches) {
-    metric.add(cases(scores().slice(0, first, first + rows), first));
+    metric.add(scored_cases(scores().slice(0, first, first + rows), first));
     first += rows;
   }
   return metric.result();
@@ -98,7 +98,7 @@ TEST_CASE("figures are the same bits whatever the batches") {
   for (const auto& batches : {std::vector<std::int64_t>{1, 1, 1, 1, 1}, {2, 3}, {4, 1}})
     CHECK(figures_in(batches) == whole);
   MaskMeasures other({.threshold = 0.4, .own_mask = square});
-  other.add(cases(scores(), 0));
+  other.add(scored_cases(scores(), 0));
   CHECK(other.result() != whole);
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("rows that are absent are not looked at") {
     CHECK(picture != 2);
     return square(picture);
   }});
-  training::Cases all = cases(scores(), 0);
+  training::Cases all = scored_cases(scores(), 0);
   all.example.present = at::arange(pictures) != 2;
   metric.add(all);
   CHECK(metric.result() != figures_in({5}));
@@ -125,8 +125,8 @@ TEST_CASE("a mask of another size is named, and nothing of its batch is counted"
   MaskMeasures metric({.own_mask = [&](std::int64_t picture) {
     return square(spoilt && picture == 3 ? 1 : picture);
   }});
-  metric.add(cases(scores().slice(0, 0, 2), 0));
-  const training::Cases rest = cases(scores().slice(0, 2), 2);
+  metric.add(scored_cases(scores().slice(0, 0, 2), 0));
+  const training::Cases rest = scored_cases(scores().slice(0, 2), 2);
   CHECK_THROWS_WITH_AS(metric.add(rest), doctest::Contains("picture 3"), DataError);
   spoilt = false;
   metric.add(rest);

@@ -26,7 +26,7 @@ Maps maps(std::int64_t rows) {
   return {.scores = scores, .mask = (at::rand({rows, 1, 6, 7}) > 0.6).to(at::kFloat)};
 }
 
-training::Cases cases(const Maps& maps, std::int64_t first, std::int64_t last) {
+training::Cases cases_of(const Maps& maps, std::int64_t first, std::int64_t last) {
   training::Cases some{.scores = maps.scores.slice(0, first, last)};
   some.example.targets.emplace("mask", maps.mask.slice(0, first, last));
   return some;
@@ -72,8 +72,8 @@ TEST_CASE("figures are means over pictures, whatever the batches, and absent row
   const Maps all = maps(5);
   const ByHand wanted = by_hand(all);
   QuickMaskMetric metric(0.5);
-  metric.add(cases(all, 0, 2));
-  training::Cases padded = cases(all, 1, 5);
+  metric.add(cases_of(all, 0, 2));
+  training::Cases padded = cases_of(all, 1, 5);
   padded.example.present = at::arange(4) != 0;
   metric.add(padded);
   const training::Figures got = metric.result();
@@ -86,12 +86,12 @@ TEST_CASE("figures are means over pictures, whatever the batches, and absent row
 TEST_CASE("a metric that goes on from its state comes to the same figures") {
   const Maps all = maps(4);
   QuickMaskMetric whole(0.5);
-  whole.add(cases(all, 0, 4));
+  whole.add(cases_of(all, 0, 4));
   QuickMaskMetric first(0.5);
-  first.add(cases(all, 0, 3));
+  first.add(cases_of(all, 0, 3));
   QuickMaskMetric second(0.5);
   second.restore(first.state());
-  second.add(cases(all, 3, 4));
+  second.add(cases_of(all, 3, 4));
   CHECK(figure(second.result(), "iou") == Approx(figure(whole.result(), "iou")));
   CHECK(figure(first.result(), "iou") != figure(whole.result(), "iou"));
 }
@@ -99,7 +99,7 @@ TEST_CASE("a metric that goes on from its state comes to the same figures") {
 TEST_CASE("experts of the least even level say how evenly they are used") {
   const Maps all = maps(2);
   QuickMaskMetric metric(0.5);
-  training::Cases learning{.example = cases(all, 0, 2).example};
+  training::Cases learning{.example = cases_of(all, 0, 2).example};
   learning.output.main = all.scores;
   learning.output.extra["expert_load"] =
       at::tensor({2.0F, 2.0F, 2.0F, 2.0F, 0.0F, 4.0F, 0.0F, 4.0F}).view({2, 4});

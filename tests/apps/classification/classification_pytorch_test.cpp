@@ -41,7 +41,8 @@ TEST_CASE("the steps of the task classification over micro-batches are PyTorch's
   check_window_steps("classification", recipe_of(course_of(0.25)));
 }
 
-TEST_CASE("the steps of timm's resnet18 are those of the task classification") {
+TEST_CASE("the steps of timm's resnet18 are those of the task classification" *
+          doctest::test_suite("long")) {
   check_peer_steps("classification:Timm", "timm", recipe_of(course_of(1.0)));
 }
 

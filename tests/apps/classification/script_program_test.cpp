@@ -16,7 +16,8 @@
 #include <string>
 #include <vector>
 
-using namespace headrace;
+namespace models = headrace::models;
+namespace training = headrace::training;
 using namespace headrace::test;
 
 namespace {

@@ -1,5 +1,5 @@
 // Faults that are planted into a configuration: `headrace doctor` names exactly that, and none
-// where nothing is wrong. Planted delays sleep, so that a busy machine changes nothing about it.
+// where nothing is wrong. Part of the long tier: who is slow hangs on what else the machine does.
 #include <headrace/loaders/hdf5/hdf5_writer.h>
 #include <headrace/tests/apps/doctor/planted_job.h>
 
@@ -94,14 +94,6 @@ TEST_CASE("doctor names chunks that rows in any order do not fit, in order it do
   check_named(with("shuffle=true"),
               {{}, "chunk-shape", "read", "headrace pack table --layout chunks of 64 rows -> "});
   CHECK_FALSE(contains(with("shuffle=false").at("to_do"), "headrace pack table"));
-}
-
-TEST_CASE("doctor names a limit of open files below what its loader may open") {
-  const PlantedJob job;
-  const auto found = job.doctor({}, 24);
-  CHECK(found.at("limit") == "environment");
-  CHECK(found.at("to_do").get<std::string>().starts_with("environment: open files: "));
-  check_named(found, {{}, "file-limit", "", "ulimit -n 24 -> "});
 }
 
 TEST_CASE("doctor leaves a healthy pipeline alone") {

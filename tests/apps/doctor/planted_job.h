@@ -39,9 +39,9 @@ class PlantedJob {
     // The shell lowers both limits, of which the program raises the soft one, and becomes it.
     if (file_limit > 0)
       words.insert(words.begin(), {"-c", "ulimit -n \"$0\" && exec \"$@\"",
-                                   std::to_string(file_limit), HEADRACE_PROGRAM});
-    const Finished finished =
-        run_program(file_limit > 0 ? "/bin/sh" : HEADRACE_PROGRAM, words, {.folder = path()});
+                                   std::to_string(file_limit), headrace::test::headrace_program()});
+    const Finished finished = run_program(
+        file_limit > 0 ? "/bin/sh" : headrace::test::headrace_program(), words, {.folder = path()});
     REQUIRE_MESSAGE(finished.status == 0, finished.err);
     auto found = nlohmann::json::parse(content_of(path() / "doctor.json"));
     const std::size_t last = finished.out.rfind("\nto do ");

@@ -21,7 +21,7 @@ namespace {
 Finished doctor_in(const ThrottledGroup& group, const std::filesystem::path& folder,
                    const std::vector<std::string>& more) {
   std::vector<std::string> words = group.shell();
-  words.insert(words.end(), {HEADRACE_PROGRAM, "doctor"});
+  words.insert(words.end(), {headrace::test::headrace_program(), "doctor"});
   words.insert(words.end(), more.begin(), more.end());
   return run_program(words.front(), {words.begin() + 1, words.end()}, {.folder = folder});
 }
@@ -50,7 +50,8 @@ TEST_CASE("doctor names a disk that is slower than the step, and brings the data
   // Once without: what the program itself reads from the disk is in memory then.
   std::vector<std::string> words{"doctor"};
   words.insert(words.end(), from_file.begin(), from_file.end());
-  const Finished quick = run_program(HEADRACE_PROGRAM, words, {.folder = job.path()});
+  const Finished quick =
+      run_program(headrace::test::headrace_program(), words, {.folder = job.path()});
   REQUIRE_MESSAGE(quick.status == 0, quick.err);
   const auto without = nlohmann::json::parse(content_of(job.path() / "doctor.json"));
   if (!without.at("ceilings").at("storage").at("cold").get<bool>())

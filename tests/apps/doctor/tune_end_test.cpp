@@ -51,14 +51,14 @@ TEST_CASE("a single pair of trials shows a large gain alone") {
     const app::Tuned found = app::tune_configuration(
         whole(), {.jobs = app::jobs(),
                   .budget = {.cores = 8},
-                  .seconds = 0.2,
+                  .seconds = 1.0,
                   .measure = [&](const app::WholeConfiguration&, app::PaceInput input) {
                     // The fourth is the first of a change.
                     const bool changed = ++trials == 4;
                     app::PaceResult pace = machine.measure(whole(), input);
                     if (changed) {
                       pace.budget.wall_s /= 1.0 + gain;
-                      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+                      std::this_thread::sleep_for(std::chrono::milliseconds(1100));
                     }
                     return pace;
                   }});

@@ -3,6 +3,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/tests/apps/glaucoma/data.h>
+#include <headrace/tests/apps/refusal.h>
 #include <headrace/tests/apps/started_program.h>
 #include <headrace/tests/loaders/image_files.h>
 #include <headrace/tests/support/temporary_folder.h>
@@ -20,6 +21,7 @@ namespace {
 
 namespace app = headrace::app;
 namespace fs = std::filesystem;
+using headrace::test::refusal;
 using headrace::test::TemporaryFolder;
 
 constexpr int pictures = 23;
@@ -49,7 +51,7 @@ void write_pictures(const fs::path& folder) {
   }
 }
 
-app::LoaderConfig config_of(const fs::path& folder, app::SourceKind kind, int threads) {
+app::LoaderConfig cache_config(const fs::path& folder, app::SourceKind kind, int threads) {
   app::LoaderConfig config;
   config.data.source = kind;
   config.data.folder = folder / "images";
@@ -128,15 +130,6 @@ class Counting final : public headrace::Source {
   std::atomic<std::int64_t>& reads_;
 };
 
-std::string refusal(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const headrace::ConfigError& error) {
-    return error.what();
-  }
-  return "";
-}
-
 }  // namespace
 
 TEST_CASE("a cached job gives the bytes of one without, and reads no file twice where all fits") {
@@ -144,9 +137,9 @@ TEST_CASE("a cached job gives the bytes of one without, and reads no file twice 
   write_pictures(folder.path());
   for (const auto kind : {app::SourceKind::images, app::SourceKind::pairs}) {
     const std::string expected =
-        two_epochs(app::make_loader_job(config_of(folder.path(), kind, 1)));
+        two_epochs(app::make_loader_job(cache_config(folder.path(), kind, 1)));
     for (const int threads : {1, 2, 8}) {
-      app::LoaderConfig config = config_of(folder.path(), kind, threads);
+      app::LoaderConfig config = cache_config(folder.path(), kind, threads);
       CHECK(two_epochs(app::make_loader_job(config)) == expected);
       for (const Cap& cap : caps(folder.path())) {
         CAPTURE(threads);
@@ -167,7 +160,7 @@ TEST_CASE("a cached job gives the bytes of one without, and reads no file twice 
 TEST_CASE("a cache before which something is drawn is refused, with the way out") {
   const TemporaryFolder folder;
   write_pictures(folder.path());
-  app::LoaderConfig config = config_of(folder.path(), app::SourceKind::images, 1);
+  app::LoaderConfig config = cache_config(folder.path(), app::SourceKind::images, 1);
   config.data.cache.memory = {1 << 20};
   config.image.resize = 0;
   const auto make = [&] { app::make_loader_job(config); };
@@ -184,7 +177,7 @@ TEST_CASE("a cache before which something is drawn is refused, with the way out"
 TEST_CASE("the forecast counts a cache, but no more of it than all pictures need") {
   const TemporaryFolder folder;
   write_pictures(folder.path());
-  app::LoaderConfig config = config_of(folder.path(), app::SourceKind::images, 1);
+  app::LoaderConfig config = cache_config(folder.path(), app::SourceKind::images, 1);
   const std::uint64_t without = app::make_loader_job(config).forecast().total();
   const auto more = [&] { return app::make_loader_job(config).forecast().total() - without; };
   constexpr std::uint64_t all = pictures * (kept_side * kept_side * 3);
@@ -269,7 +262,7 @@ TEST_CASE("a cache that cannot be is refused before a record is read") {
   config.data.file = folder.path() / "missing.h5";
   CHECK(headrace::test::contains(refusal(plan), "data.cache.folder must name a folder"));
 
-  app::LoaderConfig pictures = config_of(folder.path(), app::SourceKind::images, 1);
+  app::LoaderConfig pictures = cache_config(folder.path(), app::SourceKind::images, 1);
   write_pictures(folder.path());
   pictures.data.cache = in_memory(100);
   CHECK(headrace::test::contains(refusal([&] { app::make_loader_job(pictures); }),

@@ -64,7 +64,7 @@ Tensor one_hot(std::int64_t columns = 5) {
   return labels;
 }
 
-app::GlaucomaConfig config_of(const TemporaryFolder& folder, const Tensor& labels) {
+app::GlaucomaConfig labels_config(const TemporaryFolder& folder, const Tensor& labels) {
   app::GlaucomaConfig config;
   config.data.file = folder.path() / "data.h5";
   config.training.batch = 10;
@@ -78,7 +78,7 @@ void check_classes(const Tensor& labels) {
   CAPTURE(name_of(labels.dtype()));
   CAPTURE(to_string(labels.shape()));
   const TemporaryFolder folder;
-  const app::GlaucomaConfig config = config_of(folder, labels);
+  const app::GlaucomaConfig config = labels_config(folder, labels);
   const app::GlaucomaRows found = app::read_glaucoma_rows(config.data.file, 42);
   REQUIRE(found.train.size() == 60);
   for (std::size_t i = 0; i < 60; ++i)
@@ -92,10 +92,10 @@ void check_classes(const Tensor& labels) {
 }
 
 /// What is said of such labels before a loader is built; empty: nothing.
-std::string refusal(const Tensor& labels) {
+std::string labels_refusal(const Tensor& labels) {
   const TemporaryFolder folder;
   try {
-    app::make_glaucoma_loader_job(config_of(folder, labels));
+    app::make_glaucoma_loader_job(labels_config(folder, labels));
   } catch (const headrace::DataError& error) {
     CHECK(contains(error.what(), "[glaucoma]"));
     CHECK(contains(error.what(), "data.h5"));
@@ -110,7 +110,7 @@ std::string refusal_of_row(const std::array<float, 5>& row) {
   Tensor labels = one_hot<float>();
   for (std::size_t i = 0; i < 5; ++i)
     labels.data<float>()[5 * 62 + i] = row[i];  // of the test split
-  return refusal(labels);
+  return labels_refusal(labels);
 }
 
 }  // namespace
@@ -145,14 +145,14 @@ TEST_CASE("one-hot rows of any type are their classes") {
 }
 
 TEST_CASE("labels of another shape or kind are refused with what came and a way out") {
-  const std::string seven = refusal(one_hot<std::uint8_t>(7));
+  const std::string seven = labels_refusal(one_hot<std::uint8_t>(7));
   CHECK(contains(seven, "[N, 5]"));
   CHECK(contains(seven, "uint8 [75, 7]"));
   CHECK(contains(seven, "convert"));
-  CHECK(contains(refusal(one_hot<float>(2)), "float32 [75, 2]"));
-  CHECK(contains(refusal(class_numbers<float>({rows})), "float32 [75]"));
-  CHECK(contains(refusal(class_numbers<double>({rows, 1})), "float64 [75, 1]"));
-  CHECK(contains(refusal(class_numbers<std::uint8_t>({rows, 1, 1})), "uint8 [75, 1, 1]"));
+  CHECK(contains(labels_refusal(one_hot<float>(2)), "float32 [75, 2]"));
+  CHECK(contains(labels_refusal(class_numbers<float>({rows})), "float32 [75]"));
+  CHECK(contains(labels_refusal(class_numbers<double>({rows, 1})), "float64 [75, 1]"));
+  CHECK(contains(labels_refusal(class_numbers<std::uint8_t>({rows, 1, 1})), "uint8 [75, 1, 1]"));
 }
 
 TEST_CASE("a class number outside 0 to 4 is refused with its record, of the test split too") {
@@ -160,13 +160,13 @@ TEST_CASE("a class number outside 0 to 4 is refused with its record, of the test
   for (const std::int64_t wrong :
        {std::int64_t{5}, std::int64_t{-1}, std::numeric_limits<std::int64_t>::min()}) {
     labels.data<std::int64_t>()[62] = wrong;
-    const std::string said = refusal(labels);
+    const std::string said = labels_refusal(labels);
     CHECK(contains(said, "/labels[62]"));
     CHECK(contains(said, "got " + std::to_string(wrong)));
   }
   Tensor large = class_numbers<std::uint64_t>({rows, 1});
   large.data<std::uint64_t>()[7] = std::numeric_limits<std::uint64_t>::max();
-  CHECK(contains(refusal(large), "got 18446744073709551615"));
+  CHECK(contains(labels_refusal(large), "got 18446744073709551615"));
 }
 
 TEST_CASE("a row that is not one-hot is refused with its record and its values") {

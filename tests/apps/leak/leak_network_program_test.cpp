@@ -13,8 +13,8 @@ namespace {
 using namespace headrace::test;
 namespace fs = std::filesystem;
 
-struct Job : LeakFolder {
-  Job()
+struct NetworkTraining : LeakFolder {
+  NetworkTraining()
       : LeakFolder("training: {epochs: 1, batch: 64, evaluation_batch: 80, schedule: constant}\n") {
   }
 };
@@ -22,8 +22,8 @@ struct Job : LeakFolder {
 }  // namespace
 
 TEST_CASE("the leak job trains another network by name, without the auxiliary head") {
-  const Job job;
-  job.done(Job::train({"model.name=resnet18", "model.width=0.125"}));
+  const NetworkTraining job;
+  job.done(NetworkTraining::train({"model.name=resnet18", "model.width=0.125"}));
   const fs::path run = job.only_run();
   CHECK(contains(content_of(run / "checkpoints/run/result.json"), "segment_auc"));
   CHECK_FALSE(contains(content_of(run / "metrics.csv"), "auxiliary"));
@@ -36,18 +36,18 @@ TEST_CASE("the leak job trains another network by name, without the auxiliary he
 }
 
 TEST_CASE("the leak job's own network starts from weights, too, and others are refused by rule") {
-  const Job job;
-  REQUIRE(job.run(Job::train({"runs=first"})).status == 0);
+  const NetworkTraining job;
+  REQUIRE(job.run(NetworkTraining::train({"runs=first"})).status == 0);
   REQUIRE(
       job.run({"export", job.only_run("first").string(), "--output", "leak.safetensors"}).status ==
       0);
-  const Finished again =
-      job.run(Job::train({"runs=again", "model.weights=leak.safetensors", "model.frozen=[conv1]"}));
+  const Finished again = job.run(NetworkTraining::train(
+      {"runs=again", "model.weights=leak.safetensors", "model.frozen=[conv1]"}));
   REQUIRE_MESSAGE(again.status == 0, again.err);
   CHECK(contains(again.err, "leak.safetensors: 12 tensors loaded"));
 
   const auto refusal = [&](const std::vector<std::string>& settings) {
-    const Finished finished = job.run(Job::train(settings));
+    const Finished finished = job.run(NetworkTraining::train(settings));
     CHECK(finished.status == 2);
     CHECK_FALSE(fs::exists(job.path() / "runs"));
     return finished.err;

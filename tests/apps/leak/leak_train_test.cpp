@@ -18,8 +18,8 @@ using namespace headrace::test;
 namespace fs = std::filesystem;
 
 // 2 epochs of 10 steps.
-struct Job : LeakFolder {
-  Job()
+struct LeakTraining : LeakFolder {
+  LeakTraining()
       : LeakFolder(
             "augment: [spec_augment]\n"
             "training: {epochs: 2, batch: 64, evaluation_batch: 80, schedule: {cosine: 1}}\n") {}
@@ -28,8 +28,8 @@ struct Job : LeakFolder {
 }  // namespace
 
 TEST_CASE("train leak says AUC, threshold and the decisions about test recordings") {
-  const Job job;
-  const Finished finished = job.run(Job::train({"runs=runs"}));
+  const LeakTraining job;
+  const Finished finished = job.run(LeakTraining::train({"runs=runs"}));
   REQUIRE_MESSAGE(finished.status == 0, finished.err);
   for (const char* word : {"test f1", "threshold", "segment auc", "false negative"}) {
     CHECK_MESSAGE(contains(finished.out, word), word);
@@ -48,8 +48,8 @@ TEST_CASE("train leak says AUC, threshold and the decisions about test recording
 
 TEST_CASE(
     "a leak run that SIGINT stopped inside an epoch, or out of a table, ends as one that was not") {
-  const Job job;
-  const Finished whole = job.run(Job::train({"runs=whole"}));
+  const LeakTraining job;
+  const Finished whole = job.run(LeakTraining::train({"runs=whole"}));
   REQUIRE_MESSAGE(whole.status == 0, whole.err);
   const fs::path cut = job.stop_in_first_epoch("cut").run;
   const Finished resumed =
@@ -61,32 +61,32 @@ TEST_CASE(
   CHECK(best_weights(cut) == best_weights(uncut));
   CHECK(resumed.out == whole.out);
 
-  const Finished device = job.run(Job::train({"runs=device", "data.residence=device"}));
+  const Finished device = job.run(LeakTraining::train({"runs=device", "data.residence=device"}));
   REQUIRE_MESSAGE(device.status == 0, device.err);
   CHECK(content_of(newest_checkpoint(job.only_run("device"))) ==
         content_of(newest_checkpoint(uncut)));
 
-  const Finished other = job.run(Job::train({"runs=other", "seed=8"}));
+  const Finished other = job.run(LeakTraining::train({"runs=other", "seed=8"}));
   REQUIRE(other.status == 0);
   CHECK(content_of(newest_checkpoint(job.only_run("other"))) !=
         content_of(newest_checkpoint(uncut)));
 }
 
 TEST_CASE("train leak refuses keys that are of no use and files that are none") {
-  const Job job;
-  const Finished unused = job.run(Job::train({"data.spec_augment.time_masks=2"}));
+  const LeakTraining job;
+  const Finished unused = job.run(LeakTraining::train({"data.spec_augment.time_masks=2"}));
   CHECK(unused.status == 2);
   CHECK(contains(unused.err, "spec_augment"));
-  const Finished warm = job.run(Job::train({"training.schedule.cosine.warmup_epochs=3"}));
+  const Finished warm = job.run(LeakTraining::train({"training.schedule.cosine.warmup_epochs=3"}));
   CHECK(warm.status == 2);
-  const Finished missing = job.run(Job::train({"data.testing=nowhere.h5"}));
+  const Finished missing = job.run(LeakTraining::train({"data.testing=nowhere.h5"}));
   CHECK(missing.status != 0);
   CHECK(contains(missing.err, "nowhere.h5"));
 }
 
 TEST_CASE("predict of recordings without labels decides at the threshold that validation fitted") {
-  const Job job;
-  REQUIRE(job.run(Job::train({})).status == 0);
+  const LeakTraining job;
+  REQUIRE(job.run(LeakTraining::train({})).status == 0);
   fs::copy_file(job.path() / "data/testing.h5", job.path() / "new.h5");
   const auto predict = [&](const char* data) {
     const Finished finished = job.run({"predict", "--checkpoint", job.runs().front().string(),

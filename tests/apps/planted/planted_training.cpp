@@ -87,7 +87,7 @@ Told PlantedTraining::told_by(const std::string& program,
 
 Told PlantedTraining::told(const std::vector<std::string>& settings,
                            std::vector<std::string> by) const {
-  by.push_back(HEADRACE_PROGRAM);
+  by.push_back(headrace::test::headrace_program());
   const std::vector<std::string> words = train(settings);
   by.insert(by.end(), words.begin(), words.end());
   return told_by(by.front(), {by.begin() + 1, by.end()});

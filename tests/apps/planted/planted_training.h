@@ -28,6 +28,10 @@ struct Told {
   std::string text() const;
 };
 
+inline std::string text_of(const nlohmann::json& advice, const char* key) {
+  return advice.at(key).get<std::string>();
+}
+
 /// A training into which something is planted.
 class PlantedTraining : public TrainingFolder {
  public:

@@ -1,5 +1,5 @@
 // A delay planted in each stage of a whole training: verdict and advice name it and its key.
-// Delays sleep, so that a busy machine changes nothing about who is slow.
+// Part of the long tier: who is slow hangs on what else the machine does.
 #include <headrace/tests/apps/planted/planted_training.h>
 
 #include <string>
@@ -17,10 +17,6 @@ struct Delay {
   const char* key;
   const char* old_value;
 };
-
-std::string text_of(const nlohmann::json& advice, const char* key) {
-  return advice.at(key).get<std::string>();
-}
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 // Whole trainings on pictures: large ones among small, decoding that fills the cores, somebody else
-// who takes them; and nothing planted.
+// who takes them; and nothing planted. Part of the long tier.
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/tests/apps/planted/cpu_hog.h>
 #include <headrace/tests/apps/planted/planted_training.h>
@@ -10,14 +10,6 @@
 #include <doctest/doctest.h>
 
 using namespace headrace::test;
-
-namespace {
-
-std::string text_of(const nlohmann::json& advice, const char* key) {
-  return advice.at(key).get<std::string>();
-}
-
-}  // namespace
 
 TEST_CASE("pictures a thousand times as large as the others hold the line of a training") {
   const PictureTraining training({.small = 288, .large = 12, .large_side = 3000});

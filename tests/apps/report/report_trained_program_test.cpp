@@ -66,9 +66,11 @@ TEST_CASE("a run that headrace train has made is reported and compared whole") {
 
 TEST_CASE("a run at work is reported as such, and after SIGKILL with what it came to") {
   const SmallJob job;
-  StartedProgram training(HEADRACE_PROGRAM,
-                          TrainingFolder::train({"training.epochs=1000", "delay.consumer=20ms"}),
-                          {.folder = job.path()});
+  StartedProgram training(
+      headrace::test::headrace_program(),
+      TrainingFolder::train(
+          {"training.epochs=100000", "training.early_stopping=0", "delay.consumer=20ms"}),
+      {.folder = job.path()});
   const auto has_epochs = [&job] {
     const auto runs = job.runs();
     return !runs.empty() && !read_csv_file(runs.front() / "metrics.csv").rows.empty();

@@ -3,6 +3,7 @@
 #include <headrace/apps/plot/svg_hover.h>
 #include <headrace/tests/apps/report/tag_balance.h>
 #include <headrace/tests/apps/started_program.h>
+#include <headrace/tests/apps/text_checks.h>
 
 #include <cmath>
 #include <string>
@@ -12,18 +13,12 @@
 
 using namespace headrace::app;
 using headrace::test::contains;
+using headrace::test::count_of;
 using headrace::test::fault_of_markup;
 
 namespace {
 
 constexpr const char* hostile = "<script>alert(\"1\")</script> & 'x' \x01\xff";
-
-std::size_t count_of(const std::string& text, const std::string& part) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
-    ++count;
-  return count;
-}
 
 SvgChart chart_of(std::vector<CurvePoint> points) {
   return {.title = "loss",

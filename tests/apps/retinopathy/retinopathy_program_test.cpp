@@ -143,10 +143,10 @@ TEST_CASE("predictions of a folder are the vote with its reasons, and of one pai
 TEST_CASE("a run that is killed inside its fourth pair goes on there and comes to the same votes") {
   const Grades grades(4);
   grades.done(Grades::train({"runs=whole", "image.prepare=[clahe]"}));
-  StartedProgram program(
-      HEADRACE_PROGRAM,
-      Grades::train({"runs=killed", "image.prepare=[clahe]", "delay.transfer=40ms"}),
-      {.folder = grades.path()});
+  StartedProgram program(headrace::test::headrace_program(),
+                         Grades::train({"runs=killed", "image.prepare=[clahe]",
+                                        "delay.transfer=200ms", "memory.measure=false"}),
+                         {.folder = grades.path()});
   const auto fourth = [&]() -> fs::path {
     const std::vector<fs::path> runs = grades.runs("killed");
     return runs.empty() ? fs::path() : runs.front() / "checkpoints/pair-1-2";

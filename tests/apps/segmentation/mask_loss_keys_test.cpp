@@ -3,6 +3,7 @@
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/jobs/segmentation/config.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/tests/apps/text_checks.h>
 
 #include <string>
 #include <variant>
@@ -12,7 +13,7 @@
 namespace headrace::app {
 namespace {
 
-std::string yaml(const std::string& loss, bool volumes = false) {
+std::string loss_yaml(const std::string& loss, bool volumes = false) {
   const std::string data =
       volumes ? "data: {train: {source: volumes, folder: a}}\n"
               : "data: {train: {source: pairs, folder: a, masks: b}}\n"
@@ -20,7 +21,7 @@ std::string yaml(const std::string& loss, bool volumes = false) {
   return "kind: segmentation\n" + data + "loss: " + loss + '\n';
 }
 
-TrainingJob read(const std::string& text) {
+TrainingJob read_loss(const std::string& text) {
   return read_training_text(jobs(), text, "job.yaml");
 }
 
@@ -28,26 +29,21 @@ const LossList& loss_of(const TrainingJob& job) {
   return dynamic_cast<const SegmentationConfig&>(*job.config).task.loss;
 }
 
-std::string refusal(const std::string& loss, bool volumes = false) {
+std::string loss_refusal(const std::string& loss, bool volumes = false) {
   try {
-    read(yaml(loss, volumes));
+    read_loss(loss_yaml(loss, volumes));
   } catch (const ConfigError& error) {
     return error.what();
   }
   return "";
 }
 
-bool says(const std::string& said, const std::string& part) {
-  INFO(said);
-  return said.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("the loss of camouflaged objects is read as it is written") {
-  const TrainingJob job = read(
-      yaml("[{bce: {}, factor: 5}, {iou: 1e-5, factor: 3}, {edge: {}, factor: 2}, {structure: "
-           "{legacy: true}}, {bce: {}, factor: 0.4, on: deep, shares: equal, resize: bilinear}]"));
+  const TrainingJob job = read_loss(loss_yaml(
+      "[{bce: {}, factor: 5}, {iou: 1e-5, factor: 3}, {edge: {}, factor: 2}, {structure: "
+      "{legacy: true}}, {bce: {}, factor: 0.4, on: deep, shares: equal, resize: bilinear}]"));
   const LossList& loss = loss_of(job);
   REQUIRE(loss.size() == 5);
   CHECK(name_of(loss[0]) == "bce");
@@ -60,29 +56,35 @@ TEST_CASE("the loss of camouflaged objects is read as it is written") {
   CHECK(loss[4].on == "deep");
   CHECK(loss[4].shares == DeepShares::equal);
   CHECK(loss[4].resize == TargetResize::bilinear);
-  CHECK(refusal("[bce, {dice: {}, on: deep, resize: bilinear}]").empty());
-  CHECK(refusal("[structure]").empty());
-  CHECK(refusal("[iou, edge]").empty());
+  CHECK(loss_refusal("[bce, {dice: {}, on: deep, resize: bilinear}]").empty());
+  CHECK(loss_refusal("[structure]").empty());
+  CHECK(loss_refusal("[iou, edge]").empty());
 }
 
 TEST_CASE("keys of a loss term are refused where they mean nothing") {
-  CHECK(says(refusal("[{bce: {}, shares: equal}]"), "is not used unless on is deep"));
-  CHECK(says(refusal("[{bce: {}, on: edges, shares: equal}]"), "is not used unless on is deep"));
-  CHECK(says(refusal("[{bce: {}, resize: bilinear}]"), "is not used unless on is not main"));
-  CHECK(says(refusal("[{bce: {}, on: deep, resize: cubic}]"), "nearest, bilinear"));
-  CHECK(says(refusal("[{edge: 2}]"), "edge"));
+  CHECK(
+      test::contains(loss_refusal("[{bce: {}, shares: equal}]"), "is not used unless on is deep"));
+  CHECK(test::contains(loss_refusal("[{bce: {}, on: edges, shares: equal}]"),
+                       "is not used unless on is deep"));
+  CHECK(test::contains(loss_refusal("[{bce: {}, resize: bilinear}]"),
+                       "is not used unless on is not main"));
+  CHECK(test::contains(loss_refusal("[{bce: {}, on: deep, resize: cubic}]"), "nearest, bilinear"));
+  CHECK(test::contains(loss_refusal("[{edge: 2}]"), "edge"));
 }
 
 TEST_CASE("terms by sigmoids are refused beside classes that exclude each other, and of volumes") {
-  CHECK(says(refusal("[cross_entropy, edge]"),
-             "edge judges every label by itself, cross_entropy (job.yaml:4:8) classes that exclude "
-             "each other; take one of them"));
-  CHECK(says(refusal("[structure, cross_entropy]"), "structure judges every label by itself"));
-  CHECK(says(refusal("[edge]"), "edge takes a mask for its opposite"));
-  CHECK(says(refusal("[cross_entropy, {cross_entropy: {}, on: deep, resize: bilinear}]"),
-             "the classes of cross_entropy have none, take nearest"));
-  CHECK(says(refusal("[dice, {dice: {}, on: deep, resize: bilinear}]", true),
-             "volumes have none, take nearest"));
+  CHECK(test::contains(
+      loss_refusal("[cross_entropy, edge]"),
+      "edge judges every label by itself, cross_entropy (job.yaml:4:8) classes that exclude "
+      "each other; take one of them"));
+  CHECK(test::contains(loss_refusal("[structure, cross_entropy]"),
+                       "structure judges every label by itself"));
+  CHECK(test::contains(loss_refusal("[edge]"), "edge takes a mask for its opposite"));
+  CHECK(test::contains(
+      loss_refusal("[cross_entropy, {cross_entropy: {}, on: deep, resize: bilinear}]"),
+      "the classes of cross_entropy have none, take nearest"));
+  CHECK(test::contains(loss_refusal("[dice, {dice: {}, on: deep, resize: bilinear}]", true),
+                       "volumes have none, take nearest"));
 }
 
 }  // namespace headrace::app

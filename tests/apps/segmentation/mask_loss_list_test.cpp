@@ -4,6 +4,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/models/losses/edge_loss.h>
 #include <headrace/models/losses/structure_loss.h>
+#include <headrace/tests/apps/segmentation/loss_list.h>
 
 #include "../../support/torch_doctest.h"
 
@@ -22,12 +23,15 @@
 #include <ATen/ops/randint.h>
 #include <ATen/ops/tensor.h>
 
-using namespace headrace;
+namespace app = headrace::app;
+namespace models = headrace::models;
+namespace training = headrace::training;
 using doctest::Approx;
+using headrace::test::loss_list;
 
 namespace {
 
-constexpr int side = 12;
+constexpr int map_side = 12;
 
 /// A map of `size` x `size` values.
 struct Map {
@@ -53,8 +57,9 @@ Map logits(int size, int seed) {
 }
 
 Map disc() {
-  return map_of(
-      side, [](int y, int x) { return (x - 4) * (x - 4) + (y - 6) * (y - 6) <= 10 ? 1.0 : 0.0; });
+  return map_of(map_side, [](int y, int x) {
+    return (x - 4) * (x - 4) + (y - 6) * (y - 6) <= 10 ? 1.0 : 0.0;
+  });
 }
 
 double sigmoid(double z) {
@@ -116,19 +121,11 @@ at::Tensor tensor_of(const Map& map) {
   return at::tensor(map.values, at::kDouble).to(at::kFloat).view({1, 1, map.size, map.size});
 }
 
-app::LossList list_of(const char* yaml) {
-  app::LossList list;
-  app::Fields fields;
-  app::describe_loss(fields, list, app::LossFor::masks);
-  fields.read(app::parse_document(std::string("loss: ") + yaml, "test"));
-  return list;
-}
-
-app::LossContext masks() {
+app::LossContext mask_context() {
   return {.sigmoid = true, .ignore = 255};
 }
 
-training::Output output_of(const std::vector<std::int64_t>& deep_sides) {
+training::Output mask_output(const std::vector<std::int64_t>& deep_sides) {
   training::Output output{.main = at::rand({2, 2, 16, 16})};
   for (const std::int64_t deep : deep_sides)
     output.deep.push_back(at::rand({2, 2, deep, deep}));
@@ -142,16 +139,16 @@ training::Example random_masks() {
 }  // namespace
 
 TEST_CASE("the loss of camouflaged objects is the sum that plain loops give") {
-  const Map z = logits(side, 0);
+  const Map z = logits(map_side, 0);
   const std::vector<Map> deep{logits(6, 1), logits(3, 2), logits(5, 3)};
   training::Output output{.main = tensor_of(z)};
   for (const Map& map : deep)
     output.deep.push_back(tensor_of(map));
   const training::Example example{.targets = {{"mask", tensor_of(disc())}}};
   const auto terms = app::loss_terms(
-      list_of("[{bce: {}, factor: 5}, {iou: 1e-5, factor: 3}, {edge: {}, factor: 2}, "
-              "{bce: {}, factor: 0.4, on: deep, shares: equal, resize: bilinear}]"),
-      output, example, masks());
+      loss_list("[{bce: {}, factor: 5}, {iou: 1e-5, factor: 3}, {edge: {}, factor: 2}, "
+                "{bce: {}, factor: 0.4, on: deep, shares: equal, resize: bilinear}]"),
+      output, example, mask_context());
   REQUIRE(terms.size() == 6);
   const std::vector<std::pair<std::string, double>> wanted{
       {"bce", entropy(z, disc())},
@@ -172,11 +169,11 @@ TEST_CASE("the loss of camouflaged objects is the sum that plain loops give") {
 }
 
 TEST_CASE("deep outputs share a term as nnU-Net has it, or equally") {
-  const training::Output output = output_of({8, 4, 2});
+  const training::Output output = mask_output({8, 4, 2});
   const auto factors = [&](const char* list) {
     std::vector<double> each;
     for (const training::Term& term :
-         app::loss_terms(list_of(list), output, random_masks(), masks()))
+         app::loss_terms(loss_list(list), output, random_masks(), mask_context()))
       each.push_back(term.factor);
     return each;
   };
@@ -187,11 +184,11 @@ TEST_CASE("deep outputs share a term as nnU-Net has it, or equally") {
 }
 
 TEST_CASE("masks of several channels become those of a smaller output, by nearest pixels or soft") {
-  const training::Output output = output_of({8, 4});
+  const training::Output output = mask_output({8, 4});
   training::Example example = random_masks();
   const at::Tensor mask = example.targets.at("mask");
   const auto structure = [&](const char* list) {
-    return app::loss_terms(list_of(list), output, example, masks()).at(0).value;
+    return app::loss_terms(loss_list(list), output, example, mask_context()).at(0).value;
   };
   const at::Tensor nearest = mask.slice(2, 0, 16, 2).slice(3, 0, 16, 2);
   CHECK(at::equal(structure("[{structure: {}, on: deep}]"),
@@ -204,28 +201,29 @@ TEST_CASE("masks of several channels become those of a smaller output, by neares
   example.targets["mask"] = mask.select(1, 0).to(at::kLong);
   training::Output one{.main = output.main.narrow(1, 0, 1),
                        .deep = {output.deep[0].narrow(1, 0, 1)}};
-  const auto terms = app::loss_terms(list_of("[{structure: {}, on: deep, resize: bilinear}]"), one,
-                                     example, masks());
+  const auto terms = app::loss_terms(loss_list("[{structure: {}, on: deep, resize: bilinear}]"),
+                                     one, example, mask_context());
   CHECK(at::equal(terms[0].value, models::structure_loss(one.deep[0], both.narrow(1, 0, 1)).value));
 }
 
 TEST_CASE("soft pixels with a part of an ignored one count nowhere") {
-  const training::Output output = output_of({8, 4});
+  const training::Output output = mask_output({8, 4});
   training::Example example = random_masks();
   at::Tensor mask = example.targets.at("mask");
   mask.slice(2, 0, 4).slice(3, 5, 16).fill_(255);  // columns 4 and 5 make one soft pixel
-  const app::LossList list = list_of("[{bce: {}, on: deep, resize: bilinear, shares: equal}]");
-  const auto terms = app::loss_terms(list, output, example, masks());
+  const app::LossList list = loss_list("[{bce: {}, on: deep, resize: bilinear, shares: equal}]");
+  const auto terms = app::loss_terms(list, output, example, mask_context());
   CHECK(terms[0].weight.item<double>() == 2 * 2 * (64 - 2 * 6));
   at::Tensor scores = output.deep[0].slice(2, 0, 2).slice(3, 2, 8);
   scores.copy_(at::full_like(scores, 1e4));
-  CHECK(at::equal(app::loss_terms(list, output, example, masks())[0].value, terms[0].value));
+  CHECK(at::equal(app::loss_terms(list, output, example, mask_context())[0].value, terms[0].value));
   mask.slice(2, 0, 4).slice(3, 5, 16).fill_(0);
-  CHECK(app::loss_terms(list, output, example, masks())[0].weight.item<double>() == 2 * 2 * 64);
+  CHECK(app::loss_terms(list, output, example, mask_context())[0].weight.item<double>() ==
+        2 * 2 * 64);
 }
 
 TEST_CASE("targets are made and judged without a look at their values") {
-  training::Output output = output_of({8, 4});
+  training::Output output = mask_output({8, 4});
   output.main = output.main.to(at::kMeta).set_requires_grad(true);
   for (at::Tensor& deep : output.deep)
     deep = deep.to(at::kMeta);
@@ -233,18 +231,18 @@ TEST_CASE("targets are made and judged without a look at their values") {
   example.targets["mask"] = example.targets["mask"].to(at::kMeta);
   example.present = at::ones({2}, at::kBool).to(at::kMeta);
   const auto terms = app::loss_terms(
-      list_of("[bce, iou, edge, structure, {bce: {}, on: deep, shares: equal, resize: bilinear}, "
-              "{structure: {}, on: deep}]"),
-      output, example, masks());
+      loss_list("[bce, iou, edge, structure, {bce: {}, on: deep, shares: equal, resize: bilinear}, "
+                "{structure: {}, on: deep}]"),
+      output, example, mask_context());
   CHECK(terms.size() == 7);
   CHECK(training::total(terms).is_meta());
 }
 
 TEST_CASE("terms of masks by sigmoids are refused for scores of a softmax") {
-  const training::Output output = output_of({8});
+  const training::Output output = mask_output({8});
   const auto refused = [&](const char* list, const char* part) {
-    CHECK_THROWS_WITH_AS(app::loss_terms(list_of(list), output, random_masks(), {}),
-                         doctest::Contains(part), ConfigError);
+    CHECK_THROWS_WITH_AS(app::loss_terms(loss_list(list), output, random_masks(), {}),
+                         doctest::Contains(part), headrace::ConfigError);
   };
   refused("[edge]", "loss edge judges masks of sigmoids, but these scores are of a softmax");
   refused("[structure]", "loss structure judges masks of sigmoids");

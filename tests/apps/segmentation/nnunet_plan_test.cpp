@@ -47,7 +47,7 @@ NnUNetFingerprint cubes(std::int64_t side, std::size_t cases = 10) {
           .spacings = std::vector<std::array<double, 3>>(cases, {1, 1, 1})};
 }
 
-std::string refusal(const NnUNetFingerprint& fingerprint, const NnUNetQuestion& question) {
+std::string plan_refusal(const NnUNetFingerprint& fingerprint, const NnUNetQuestion& question) {
   try {
     plan_segmentation(fingerprint, question);
   } catch (const ConfigError& error) {
@@ -110,23 +110,23 @@ TEST_CASE("a plan says in a few lines what and why") {
 }
 
 TEST_CASE("a plan is refused where there is nothing to plan") {
-  CHECK(refusal(cubes(64), {.channel_names = {}, .cases = 10}) ==
+  CHECK(plan_refusal(cubes(64), {.channel_names = {}, .cases = 10}) ==
         "[nnU-Net plan] there must be a channel, got none");
-  CHECK(refusal(cubes(64), {.channel_names = {"CT"}, .cases = 0}) ==
+  CHECK(plan_refusal(cubes(64), {.channel_names = {"CT"}, .cases = 0}) ==
         "[nnU-Net plan] cases must be at least 1, got 0");
-  CHECK(refusal(cubes(64, 0), plain) ==
+  CHECK(plan_refusal(cubes(64, 0), plain) ==
         "[nnU-Net plan] a fingerprint must have a shape and a spacing of each case, got 0 and 0");
-  CHECK(refusal(cubes(0), plain) ==
+  CHECK(plan_refusal(cubes(0), plain) ==
         "[nnU-Net plan] shapes must be 1 to 16777216 voxels along each axis, got [0, 0, 0]");
-  CHECK(refusal(cubes(5), plain) ==
+  CHECK(plan_refusal(cubes(5), plain) ==
         "[nnU-Net plan] images of a median of 5x5x5 voxels are too small to be halved once "
         "(3d_fullres); resample them finer");
   NnUNetFingerprint endless = cubes(64);
   endless.spacings[3][1] = 0;
-  CHECK(refusal(endless, plain) ==
+  CHECK(plan_refusal(endless, plain) ==
         "[nnU-Net plan] spacings must be lengths from 1e-9 to 1e9 mm, got [1, 0, 1]");
   CHECK(
-      refusal(cubes(64), {.channel_names = {"CT"}, .cases = 10, .gpu_memory = 1e-9}) ==
+      plan_refusal(cubes(64), {.channel_names = {"CT"}, .cases = 10, .gpu_memory = 1e-9}) ==
       "[nnU-Net plan] no patch is small enough for gpu_memory; give more, or resample the images");
 }
 

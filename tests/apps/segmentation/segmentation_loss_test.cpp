@@ -2,6 +2,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/models/losses/cross_entropy.h>
 #include <headrace/models/losses/region_loss.h>
+#include <headrace/tests/apps/segmentation/loss_list.h>
 
 #include "../../support/torch_doctest.h"
 
@@ -14,16 +15,9 @@
 #include <ATen/ops/randint.h>
 
 using namespace headrace;
+using test::loss_list;
 
 namespace {
-
-app::LossList list_of(const char* yaml) {
-  app::LossList list;
-  app::Fields fields;
-  app::describe_loss(fields, list, app::LossFor::masks);
-  fields.read(app::parse_document(std::string("loss: ") + yaml, "test"));
-  return list;
-}
 
 training::Output output_of(const std::vector<std::int64_t>& deep_sides) {
   training::Output output{.main = at::rand({2, 3, 16, 16})};
@@ -42,8 +36,8 @@ TEST_CASE("terms of a list are those of the models, with their factors and weigh
   const training::Output output = output_of({});
   const training::Example example = masks();
   const auto terms =
-      app::loss_terms(list_of("[{cross_entropy: {smoothing: 0.1}}, {dice: {}, factor: 2}]"), output,
-                      example, {.ignore = 2});
+      app::loss_terms(loss_list("[{cross_entropy: {smoothing: 0.1}}, {dice: {}, factor: 2}]"),
+                      output, example, {.ignore = 2});
   REQUIRE(terms.size() == 2);
   const at::Tensor& target = example.targets.at("mask");
   const auto entropy = models::mean_cross_entropy(
@@ -60,7 +54,7 @@ TEST_CASE("deep outputs count half as much as the finer one, the coarsest nothin
   const training::Output output = output_of({8, 4, 2});
   const training::Example example = masks();
   const auto terms =
-      app::loss_terms(list_of("[{cross_entropy: {}, on: deep, factor: 3}]"), output, example, {});
+      app::loss_terms(loss_list("[{cross_entropy: {}, on: deep, factor: 3}]"), output, example, {});
   REQUIRE(terms.size() == 2);
   CHECK(terms[0].name == "cross_entropy_deep1");
   CHECK(terms[0].factor == doctest::Approx(2.0));
@@ -73,7 +67,7 @@ TEST_CASE("a term on an output that the network has not is refused with those it
   training::Output output = output_of({8});
   output.extra["edges"] = at::rand({2, 3, 16, 16});
   try {
-    app::loss_terms(list_of("[{iou: {}, on: egdes}]"), output, masks(), {});
+    app::loss_terms(loss_list("[{iou: {}, on: egdes}]"), output, masks(), {});
     FAIL("there is no such output");
   } catch (const ConfigError& error) {
     CHECK(std::string(error.what()).find("(main, deep, edges), got \"egdes\"") !=
@@ -85,7 +79,7 @@ TEST_CASE("deep outputs of volumes are judged at the voxels that nnU-Net takes")
   training::Output output{.main = at::rand({2, 3, 8, 12, 12})};
   output.deep = {at::rand({2, 3, 8, 6, 6}), at::rand({2, 3, 4, 3, 5}), at::rand({2, 3, 2, 2, 2})};
   training::Example example{.targets = {{"label", at::randint(0, 3, {2, 8, 12, 12}, at::kLong)}}};
-  const app::LossList list = list_of("[{cross_entropy: {}, on: deep}]");
+  const app::LossList list = loss_list("[{cross_entropy: {}, on: deep}]");
   const auto terms = app::loss_terms(list, output, example, {.target = "label"});
   REQUIRE(terms.size() == 2);
   const at::Tensor& label = example.targets.at("label");
@@ -111,7 +105,7 @@ TEST_CASE("labels of volumes that count nowhere count in no output") {
   training::Output output{.main = at::rand({1, 3, 4, 8, 8}), .deep = {at::rand({1, 3, 4, 4, 4})}};
   training::Example example{.targets = {{"label", at::randint(0, 3, {1, 4, 8, 8}, at::kLong)}}};
   const app::LossList list =
-      list_of("[cross_entropy, {cross_entropy: {}, on: deep}, dice, {dice: {}, on: deep}]");
+      loss_list("[cross_entropy, {cross_entropy: {}, on: deep}, dice, {dice: {}, on: deep}]");
   const app::LossContext context{.ignore = 9, .target = "label"};
   example.targets["label"].slice(2, 4, 8).fill_(9);
   const auto terms = app::loss_terms(list, output, example, context);

@@ -43,7 +43,8 @@ TEST_CASE("the steps of the task segmentation over micro-batches are PyTorch's")
   check_window_steps("segmentation", recipe_of(course_of(0.25)));
 }
 
-TEST_CASE("the steps of segmentation_models.pytorch's Unet are those of the task segmentation") {
+TEST_CASE("the steps of segmentation_models.pytorch's Unet are those of the task segmentation" *
+          doctest::test_suite("long")) {
   check_peer_steps("segmentation:Smp", "segmentation_models_pytorch", recipe_of(course_of(1.0)));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/jobs/segmentation/nnunet_plan.h>
+#include <headrace/tests/support/source_folder.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -14,7 +15,7 @@ namespace headrace::test {
 using Json = nlohmann::json;
 
 inline Json stored_plans() {
-  std::ifstream file(std::filesystem::path(HEADRACE_SOURCE_DIR) /
+  std::ifstream file(std::filesystem::path(headrace::test::source_folder()) /
                      "tests/apps/segmentation/data/nnunet_plans.json");
   return Json::parse(file);
 }

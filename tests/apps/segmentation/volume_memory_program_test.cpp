@@ -22,18 +22,19 @@ using headrace::test::Finished;
 using headrace::test::run_headrace;
 
 constexpr int volumes = 100;
-constexpr std::int64_t side = 96;
+constexpr std::int64_t volume_side = 96;
 
 /// Noise, which no codec makes smaller, with a class in its middle.
 void write_volume(const std::filesystem::path& folder, int number) {
-  const headrace::VolumeInfo info{.shape = {1, side, side, side}, .dtype = headrace::DType::uint8};
-  std::vector<std::uint8_t> image(side * side * side);
+  const headrace::VolumeInfo info{.shape = {1, volume_side, volume_side, volume_side},
+                                  .dtype = headrace::DType::uint8};
+  std::vector<std::uint8_t> image(volume_side * volume_side * volume_side);
   std::vector<std::uint8_t> label(image.size());
   headrace::Random random(headrace::RandomKey{.seed = static_cast<std::uint64_t>(number)});
   for (std::size_t i = 0; i < image.size(); ++i) {
     image[i] = static_cast<std::uint8_t>(1 + random.below(255));
-    const auto z = static_cast<std::int64_t>(i) / (side * side);
-    label[i] = z >= side / 2 && z < side / 2 + 4 ? 1 : 0;
+    const auto z = static_cast<std::int64_t>(i) / (volume_side * volume_side);
+    label[i] = z >= volume_side / 2 && z < volume_side / 2 + 4 ? 1 : 0;
   }
   const std::string name = "case" + std::to_string(number);
   write_nifti(folder / "imagesTr" / (name + "_0000.nii"), info, std::as_bytes(std::span(image)));

@@ -67,7 +67,7 @@ void check_plan(const app::NnUNetConfiguration& plan) {
   CHECK(app::traits_of(small("residual_encoder_unet"), shape).side_divisors == divisors);
 }
 
-std::string refusal(const std::string& name, const app::NetworkShape& shape) {
+std::string network_refusal(const std::string& name, const app::NetworkShape& shape) {
   try {
     app::check_network(small(name), names, shape);
   } catch (const ConfigError& error) {
@@ -111,17 +111,18 @@ TEST_CASE("both networks take volumes of a flat patch") {
 }
 
 TEST_CASE("a patch that its network cannot take is refused with one that it can") {
-  CHECK(refusal("plain_conv_unet", shape_of({30, 64, 65}, {})) ==
+  CHECK(network_refusal("plain_conv_unet", shape_of({30, 64, 65}, {})) ==
         "[config] volume.patch must be multiples of [8, 16, 16] for the network plain_conv_unet, "
         "got [30, 64, 65]; take [32, 64, 64]");
-  CHECK(refusal("residual_encoder_unet", shape_of({10, 64, 64}, {5, 1, 1})) == "nothing thrown");
-  CHECK(refusal("plain_conv_unet", shape_of({64, 64, 64}, {1, 1, 1})) == "nothing thrown");
-  CHECK(refusal("unet", shape_of({64, 64, 64}, {})) ==
+  CHECK(network_refusal("residual_encoder_unet", shape_of({10, 64, 64}, {5, 1, 1})) ==
+        "nothing thrown");
+  CHECK(network_refusal("plain_conv_unet", shape_of({64, 64, 64}, {1, 1, 1})) == "nothing thrown");
+  CHECK(network_refusal("unet", shape_of({64, 64, 64}, {})) ==
         "[config] model.name: \"unet\" takes pictures, but the data are volumes; take one of "
         "plain_conv_unet, residual_encoder_unet, residual_unet3d");
   // What is advised is taken.
   for (std::int64_t side = 8; side < 200; ++side) {
-    const std::string said = refusal("plain_conv_unet", shape_of({side, 64, 17}, {}));
+    const std::string said = network_refusal("plain_conv_unet", shape_of({side, 64, 17}, {}));
     const auto at = said.find("take [");
     if (at == std::string::npos) continue;
     std::vector<std::int64_t> advised;
@@ -131,22 +132,22 @@ TEST_CASE("a patch that its network cannot take is refused with one that it can"
     for (std::int64_t one = 0; words >> one;)
       advised.push_back(one);
     REQUIRE(advised.size() == 3);
-    CHECK(refusal("plain_conv_unet", shape_of(advised, {})) == "nothing thrown");
+    CHECK(network_refusal("plain_conv_unet", shape_of(advised, {})) == "nothing thrown");
     CHECK(std::abs(advised[0] - side) <= 32);
   }
 }
 
 TEST_CASE("residual_unet3d takes odd patches of volumes, no small ones, and no pictures") {
-  CHECK(refusal("residual_unet3d", shape_of({17, 33, 35}, {})) == "nothing thrown");
-  const std::string small_patch = refusal("residual_unet3d", shape_of({16, 32, 12}, {}));
+  CHECK(network_refusal("residual_unet3d", shape_of({17, 33, 35}, {})) == "nothing thrown");
+  const std::string small_patch = network_refusal("residual_unet3d", shape_of({16, 32, 12}, {}));
   CHECK_MESSAGE(small_patch.find("volume.patch must be at least 16") != std::string::npos,
                 small_patch);
   // A norm needs two values where sides are divided by 16.
-  CHECK(refusal("residual_unet3d", shape_of({16, 24, 31}, {})) ==
+  CHECK(network_refusal("residual_unet3d", shape_of({16, 24, 31}, {})) ==
         "[config] volume.patch must be at least 16 along every axis, and 32 along one, for the "
         "network residual_unet3d, got 16 x 24 x 31");
   const app::NetworkShape picture{.outputs = 1, .channels = 1, .sides = {64, 64}, .dense = true};
-  const std::string pictures = refusal("residual_unet3d", picture);
+  const std::string pictures = network_refusal("residual_unet3d", picture);
   CHECK_MESSAGE(pictures.find("takes volumes, but the data are pictures") != std::string::npos,
                 pictures);
   app::ModelSettings model;

@@ -109,7 +109,7 @@ TEST_CASE("a stopped prediction of volumes goes on with the same command") {
       "predict", "--checkpoint", folder.only_run().string(), "--data", "raw", "--output", "out"};
   const fs::path out = folder.path() / "out";
   const auto stopped_once = [&](const fs::path& file, int signal, int status) {
-    StartedProgram program(HEADRACE_PROGRAM, words, {.folder = folder.path()});
+    StartedProgram program(headrace::test::headrace_program(), words, {.folder = folder.path()});
     REQUIRE(program.wait_until([&] { return fs::exists(file); }));
     program.signal(signal);
     CHECK(program.wait() == status);

@@ -2,6 +2,7 @@
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/jobs/surface/config.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/tests/support/source_folder.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -103,7 +104,7 @@ TEST_CASE("keys of residual_unet3d are of it alone") {
 TEST_CASE("the configurations that come along can be read") {
   for (const char* name : {"full", "demo", "smoke"}) {
     CAPTURE(name);
-    const auto file = std::filesystem::path(HEADRACE_SOURCE_DIR) / "configs/surface" /
+    const auto file = std::filesystem::path(headrace::test::source_folder()) / "configs/surface" /
                       (std::string(name) + ".yaml");
     CHECK_NOTHROW(app::read_training_job(app::jobs(), file, {}));
   }

@@ -5,6 +5,7 @@
 #include <headrace/apps/task/volume_records.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/apps/surface/sheet_volumes.h>
+#include <headrace/tests/apps/text_checks.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <filesystem>
@@ -46,11 +47,6 @@ struct Data {
     return "no error";
   }
 };
-
-bool contains(const std::string& text, const std::string& part) {
-  INFO(text);
-  return text.find(part) != std::string::npos;
-}
 
 }  // namespace
 

@@ -56,7 +56,7 @@ def mask_counts(param, size, p, draws):
 
 
 print("// Made by make_audio_reference.py with torch", torch.__version__, "and torchaudio",
-      torchaudio.__version__ + ".")
+      torchaudio.__version__ + ".\n#pragma once")
 source = noise(2 * 23, 3).reshape(2, 23)
 for point, moved in ((8, 5), (8, 12), (15, 22), (9, 9)):
     emit(f"warped_{point}_{moved}", warped(source, point, moved).float())

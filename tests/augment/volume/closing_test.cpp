@@ -14,11 +14,11 @@ using headrace::test::StoredValues;
 
 namespace {
 
-constexpr GridExtent extent{12, 16, 18};
+constexpr GridExtent closed_extent{12, 16, 18};
 
 template <class Label>
 std::vector<Label> closed(std::vector<Label> labels, const Closing& closing) {
-  close_labels(labels, extent, closing);
+  close_labels(labels, closed_extent, closing);
   return labels;
 }
 

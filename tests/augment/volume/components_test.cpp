@@ -14,13 +14,13 @@ using headrace::test::StoredValues;
 
 namespace {
 
-constexpr GridExtent extent{8, 10, 12};
+constexpr GridExtent grid_extent{8, 10, 12};
 
 struct Touching {
   const char* name;
   Neighbours neighbours;
 };
-const Touching all[] = {
+const Touching all_touching[] = {
     {"faces", Neighbours::faces}, {"edges", Neighbours::edges}, {"corners", Neighbours::corners}};
 
 const Bytes& stored(const std::string& name) {
@@ -29,14 +29,14 @@ const Bytes& stored(const std::string& name) {
 
 Bytes numbers_of(const Bytes& labels, const ComponentRule& rule) {
   std::vector<std::int32_t> numbers(labels.size(), -1);
-  const std::int32_t count = label_components(labels, extent, rule, numbers);
+  const std::int32_t count = label_components(labels, grid_extent, rule, numbers);
   CHECK(count == std::ranges::max(numbers));
   return {numbers.begin(), numbers.end()};
 }
 
 template <class Label>
 std::vector<Label> cleaned(std::vector<Label> labels, const ComponentFilter& filter) {
-  remove_components(labels, extent, filter);
+  remove_components(labels, grid_extent, filter);
   return labels;
 }
 
@@ -44,7 +44,7 @@ std::vector<Label> cleaned(std::vector<Label> labels, const ComponentFilter& fil
 
 TEST_CASE("components are SciPy's, and scikit-image's where labels part them, numbers and all") {
   const Bytes& crumbs = stored("crumbs");
-  for (const auto& [name, neighbours] : all) {
+  for (const auto& [name, neighbours] : all_touching) {
     CAPTURE(name);
     CHECK(numbers_of(crumbs, {neighbours, false}) == stored(std::string("together ") + name));
     CHECK(numbers_of(crumbs, {neighbours, true}) == stored(std::string("by label ") + name));
@@ -55,7 +55,7 @@ TEST_CASE("components are SciPy's, and scikit-image's where labels part them, nu
 
 TEST_CASE("small components go, or all but the largest, of each label by itself") {
   const Bytes& crumbs = stored("crumbs");
-  for (const auto& [name, neighbours] : all) {
+  for (const auto& [name, neighbours] : all_touching) {
     CAPTURE(name);
     CHECK(cleaned(crumbs, {.least = 4, .neighbours = neighbours}) ==
           stored(std::string("small ") + name));

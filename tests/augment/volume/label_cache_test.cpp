@@ -19,7 +19,7 @@ using headrace::test::Bytes;
 
 namespace {
 
-const Shape shape{6, 7, 8};
+const Shape label_shape{6, 7, 8};
 
 Bytes label_of(unsigned seed) {
   Bytes label;
@@ -30,7 +30,7 @@ Bytes label_of(unsigned seed) {
 
 template <class Op>
 Sample made(const Op& op, const Bytes& label) {
-  Sample sample = test::sample_with("label", label, shape);
+  Sample sample = test::sample_with("label", label, label_shape);
   op(sample);
   return sample;
 }
@@ -66,7 +66,7 @@ TEST_CASE("a cached operation makes what the operation makes, and makes it once"
     CHECK(cache->hits() == static_cast<std::uint64_t>(2 * pass));
   }
   CHECK(files_in(folder.path()).size() == 2);
-  const Schema in{FieldSpec::fixed("label", DType::uint8, shape)};
+  const Schema in{FieldSpec::fixed("label", DType::uint8, label_shape)};
   CHECK(distances.schema(in) == DistanceTransform{}.schema(in));
   CHECK_THROWS_AS(CachedLabels<DistanceTransform>{}.schema(in), ConfigError);
   CHECK(distances.name() == "distance transform");
@@ -127,7 +127,8 @@ TEST_CASE("the folder stays within its bytes, and what was used last stays") {
   const test::TemporaryFolder folder;
   {
     const LabelCache first({folder.path()});
-    first.put("probe", Tensor::zeros(DType::uint8, shape), Tensor::zeros(DType::uint8, shape));
+    first.put("probe", Tensor::zeros(DType::uint8, label_shape),
+              Tensor::zeros(DType::uint8, label_shape));
   }
   const std::uint64_t one = bytes_in(folder.path());
   const auto cache = std::make_shared<const LabelCache>(LabelCacheOptions{folder.path(), 40 * one});
@@ -140,7 +141,8 @@ TEST_CASE("the folder stays within its bytes, and what was used last stays") {
   CHECK(files_in(folder.path()).size() > 5);
   CHECK(cache->hits() == 60);
   const LabelCache tiny({folder.path(), 10});
-  tiny.put("probe", Tensor::zeros(DType::uint8, shape), Tensor::zeros(DType::uint8, shape));
+  tiny.put("probe", Tensor::zeros(DType::uint8, label_shape),
+           Tensor::zeros(DType::uint8, label_shape));
   CHECK(files_in(folder.path()).size() > 5);
 }
 

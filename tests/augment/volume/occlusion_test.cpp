@@ -15,17 +15,17 @@ using headrace::test::Floats;
 
 namespace {
 
-const Shape shape{2, 6, 7, 9};
-constexpr std::int64_t voxels = 2 * 6 * 7 * 9;
+const Shape occluded_shape{2, 6, 7, 9};
+constexpr std::int64_t occluded_voxels = 2 * 6 * 7 * 9;
 
 }  // namespace
 
 TEST_CASE("each slice is moved by its own way, its border repeated, masks alike") {
-  const Floats before = test::noise_floats(voxels);
+  const Floats before = test::noise_floats(occluded_voxels);
   Bytes mask;
   for (int i = 0; i < 6 * 7 * 9; ++i)
     mask.push_back(static_cast<std::uint8_t>(i * 7 % 251));
-  Sample sample = test::sample_with("image", before, shape);
+  Sample sample = test::sample_with("image", before, occluded_shape);
   sample.set("label", Tensor::of(std::span<const std::uint8_t>(mask), Shape{6, 7, 9}));
   const SliceJitter op{.p = 1, .most = 3, .masks = {"label"}};
   Random random(RandomKey{.position = 4});
@@ -34,7 +34,7 @@ TEST_CASE("each slice is moved by its own way, its border repeated, masks alike"
   const auto drawn = op.draw(again);
   const auto image = sample["image"].values<float>();
   const auto label = sample["label"].values<std::uint8_t>();
-  for (std::int64_t i = 0; i < voxels; ++i) {
+  for (std::int64_t i = 0; i < occluded_voxels; ++i) {
     const auto shift = detail::slice_shift(drawn, i / 63 % 6);
     const std::int64_t y = std::clamp<std::int64_t>(i / 9 % 7 - shift.y, 0, 6);
     const std::int64_t x = std::clamp<std::int64_t>(i % 9 - shift.x, 0, 8);
@@ -58,15 +58,15 @@ TEST_CASE("ways longer than a slice leave its border alone") {
 }
 
 TEST_CASE("cutout fills its boxes in all channels and nothing else") {
-  const Floats before = test::noise_floats(voxels);
-  Sample sample = test::sample_with("image", before, shape);
+  const Floats before = test::noise_floats(occluded_voxels);
+  Sample sample = test::sample_with("image", before, occluded_shape);
   const VolumeCutout op{.p = 1, .boxes = 1, .side = {2, 4}, .fill = 9};
   Random random(RandomKey{.position = 4});
   Random again = random;
   op(sample, random);
   const auto box = op.draw({6, 7, 9}, again).boxes[0];
   const auto image = sample["image"].values<float>();
-  for (std::int64_t i = 0; i < voxels; ++i) {
+  for (std::int64_t i = 0; i < occluded_voxels; ++i) {
     const std::array<std::int64_t, 3> at = {i / 63 % 6, i / 9 % 7, i % 9};
     bool inside = true;
     for (std::size_t a = 0; a < 3; ++a)
@@ -77,8 +77,8 @@ TEST_CASE("cutout fills its boxes in all channels and nothing else") {
 }
 
 TEST_CASE("patch dropout fills its cells, cut off ones included, and nothing else") {
-  Floats before = test::noise_floats(voxels);
-  Sample sample = test::sample_with("image", before, shape);
+  Floats before = test::noise_floats(occluded_voxels);
+  Sample sample = test::sample_with("image", before, occluded_shape);
   const PatchDropout op{.p = 1, .least_kept = 0, .cell = {2, 3, 4}, .fill = 9};
   Random random(RandomKey{.position = 4});
   Random again = random;
@@ -87,7 +87,7 @@ TEST_CASE("patch dropout fills its cells, cut off ones included, and nothing els
   CHECK(drawn.cells == std::array<std::int64_t, 3>{3, 3, 3});
   CHECK(drawn.count > 0);
   const auto image = sample["image"].values<float>();
-  for (std::int64_t i = 0; i < voxels; ++i) {
+  for (std::int64_t i = 0; i < occluded_voxels; ++i) {
     const std::int64_t cell = (i / 63 % 6 / 2 * 3 + i / 9 % 7 / 3) * 3 + i % 9 / 4;
     const auto index = static_cast<std::size_t>(i);
     REQUIRE(image[index] == ((drawn.dropped[0] >> cell & 1U) != 0 ? 9 : before[index]));
@@ -95,7 +95,7 @@ TEST_CASE("patch dropout fills its cells, cut off ones included, and nothing els
 }
 
 TEST_CASE("jitter, cutout and dropout refuse what cannot be right") {
-  const Schema in{FieldSpec::fixed("image", DType::float32, shape),
+  const Schema in{FieldSpec::fixed("image", DType::float32, occluded_shape),
                   FieldSpec::fixed("label", DType::uint8, Shape{6, 7, 9}),
                   FieldSpec::fixed("other", DType::uint8, Shape{6, 7, 8})};
   CHECK(SliceJitter{.masks = {"label"}}.schema(in) == in);

@@ -22,7 +22,7 @@ using headrace::test::Floats;
 
 namespace {
 
-constexpr std::int64_t voxels = 6 * 18 * 21;
+constexpr std::int64_t voxels_of_volume = 6 * 18 * 21;
 
 /// Record i is noise of that seed, its label where the noise is high.
 class Volumes final : public Source {
@@ -34,7 +34,7 @@ class Volumes final : public Source {
             FieldSpec::fixed("label", DType::uint8, Shape{6, 18, 21})};
   }
   void read(std::int64_t index, Sample& sample) const override {
-    const Floats values = test::noise_floats(voxels, static_cast<unsigned>(index));
+    const Floats values = test::noise_floats(voxels_of_volume, static_cast<unsigned>(index));
     auto image = sample.make("image", DType::float32, Shape{1, 6, 18, 21}).values<float>();
     std::ranges::copy(values, image.begin());
     auto label = sample.make("label", DType::uint8, Shape{6, 18, 21}).values<std::uint8_t>();
@@ -75,8 +75,8 @@ Bytes bytes_of(int threads) {
 
 TEST_CASE("all operations on volumes give the same bytes on 1, 2 and 8 threads") {
   const Bytes one = bytes_of(1);
-  CHECK(one.size() ==
-        std::size_t{2 * 23} * (voxels * (4 + 1 + 4 + 1 + 1) + 3 * 4 + 3 * 9 * 10 + 2 * 4 * 5));
+  CHECK(one.size() == std::size_t{2 * 23} * (voxels_of_volume * (4 + 1 + 4 + 1 + 1) + 3 * 4 +
+                                             3 * 9 * 10 + 2 * 4 * 5));
   CHECK(bytes_of(2) == one);
   CHECK(bytes_of(8) == one);
 }

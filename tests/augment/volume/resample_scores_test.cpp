@@ -16,7 +16,7 @@ using Rule = ScoreResampling::Rule;
 
 namespace {
 
-constexpr GridExtent from{6, 7, 8};
+constexpr GridExtent given_extent{6, 7, 8};
 const GridExtent sizes[] = {{9, 5, 8}, {4, 11, 13}};
 
 std::string text(const GridExtent& size) {
@@ -51,27 +51,27 @@ TEST_CASE("scores come to another grid as PyTorch interpolates them") {
     CAPTURE(text(to));
     const Floats& linear = StoredValues::of_predictions().floats("linear " + text(to));
     const Floats& cubic = StoredValues::of_predictions().floats("cubic " + text(to));
-    CHECK(test::most_apart(resampled({3, from, to}, 100), linear) < 1e-6);
-    CHECK(test::most_apart(resampled({3, from, to, Rule::cubic}, 100), cubic) < 2e-6);
+    CHECK(test::most_apart(resampled({3, given_extent, to}, 100), linear) < 1e-6);
+    CHECK(test::most_apart(resampled({3, given_extent, to, Rule::cubic}, 100), cubic) < 2e-6);
     CHECK(test::most_apart(linear, cubic) > 1e-2);
   }
 }
 
 TEST_CASE("scores are the same however many slices are made at a time, and unchanged on one grid") {
-  const ScoreResampling resampling{3, from, sizes[1], Rule::cubic};
+  const ScoreResampling resampling{3, given_extent, sizes[1], Rule::cubic};
   CHECK(resampled(resampling, 1) == resampled(resampling, 3));
-  CHECK(resampled({3, from, from}, 2) == scores());
-  CHECK(resampled({3, from, from, Rule::cubic}, 2) == scores());
+  CHECK(resampled({3, given_extent, given_extent}, 2) == scores());
+  CHECK(resampled({3, given_extent, given_extent, Rule::cubic}, 2) == scores());
 }
 
 TEST_CASE("labels of scores on another grid are PyTorch's") {
   for (const GridExtent& to : sizes) {
     const Bytes& expected = StoredValues::of_predictions().bytes("labels " + text(to));
     Bytes labels(expected.size());
-    labels_of_scores(scores(), {3, from, to}, {}, labels);
+    labels_of_scores(scores(), {3, given_extent, to}, {}, labels);
     CHECK(labels == expected);
     std::vector<std::int16_t> wide(expected.size());
-    labels_of_scores(scores(), {3, from, to}, {}, wide);
+    labels_of_scores(scores(), {3, given_extent, to}, {}, wide);
     CHECK(std::ranges::equal(wide, expected));
   }
 }
@@ -100,13 +100,13 @@ TEST_CASE("labels come to another grid by the nearest voxel or by the largest sh
     const Bytes& nearest = StoredValues::of_predictions().bytes("nearest " + text(to));
     const Bytes& shares = StoredValues::of_predictions().bytes("shares " + text(to));
     Bytes out(nearest.size());
-    resample_labels(blobs, {from, to}, out);
+    resample_labels(blobs, {given_extent, to}, out);
     CHECK(out == nearest);
-    resample_labels(blobs, {from, to, LabelResampling::Rule::linear}, out);
+    resample_labels(blobs, {given_extent, to, LabelResampling::Rule::linear}, out);
     CHECK(out == shares);
     const std::vector<std::int16_t> wide(blobs.begin(), blobs.end());
     std::vector<std::int16_t> wide_out(out.size());
-    resample_labels(wide, {from, to, LabelResampling::Rule::linear}, wide_out);
+    resample_labels(wide, {given_extent, to, LabelResampling::Rule::linear}, wide_out);
     CHECK(std::ranges::equal(wide_out, shares));
   }
 }
@@ -118,7 +118,8 @@ TEST_CASE("a change of spacing changes the extent, halves to even") {
 }
 
 TEST_CASE("resampling refuses what cannot be right, and says its memory") {
-  CHECK(ScoreResampler({3, from, {6, 14, 8}}).bytes() == (7 * 8 + 8) * 4 + 2 * (6 + 14 + 8) * 8);
+  CHECK(ScoreResampler({3, given_extent, {6, 14, 8}}).bytes() ==
+        (7 * 8 + 8) * 4 + 2 * (6 + 14 + 8) * 8);
   Bytes labels(4);
   const GridExtent line{1, 1, 4};
   CHECK_THROWS_AS(labels_of_scores(Floats(8), {2, line, line}, .5F, labels), ConfigError);

@@ -42,11 +42,11 @@ NnUNetIntensity eager() {
   return op;
 }
 
-const Shape shape{2, 10, 23, 37};
-constexpr std::int64_t voxels = 2 * 10 * 23 * 37;
+const Shape image_shape{2, 10, 23, 37};
+constexpr std::int64_t image_voxels = 2 * 10 * 23 * 37;
 
 Floats by_composition(const NnUNetIntensity& op, int position) {
-  Sample sample = test::sample_with("image", test::noise_floats(voxels), shape);
+  Sample sample = test::sample_with("image", test::noise_floats(image_voxels), image_shape);
   Random random(RandomKey{.position = position});
   op(sample, random);
   return test::values_of<float>(sample, "image");
@@ -102,7 +102,7 @@ TEST_CASE("the composition makes the values of its parts one by one") {
   for (int position = 0; position < 20; ++position) {
     Random random(RandomKey{.position = position});
     const auto drawn = op.draw(2, random);
-    Sample sample = test::sample_with("image", test::noise_floats(voxels), shape);
+    Sample sample = test::sample_with("image", test::noise_floats(image_voxels), image_shape);
     detail::apply_to_field(drawn.noise, "image", sample);
     detail::apply_to_field(drawn.blur, "image", sample);
     detail::apply_to_field(drawn.brightness, "image", sample);

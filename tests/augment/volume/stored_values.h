@@ -2,6 +2,7 @@
 
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/engine/sample/sample.h>
+#include <headrace/tests/support/source_folder.h>
 
 #include <algorithm>
 #include <cmath>
@@ -34,8 +35,8 @@ class StoredValues {
 
  private:
   explicit StoredValues(const std::string& name) {
-    const std::vector<std::byte> file =
-        read_whole_file(HEADRACE_SOURCE_DIR "/tests/augment/volume/data/" + name, "stored values");
+    const std::vector<std::byte> file = read_whole_file(
+        headrace::test::source_folder() + "/tests/augment/volume/data/" + name, "stored values");
     for (std::span<const std::byte> left = file; !left.empty();)
       read_array(left);
   }

@@ -29,12 +29,12 @@ const Frames& frames() {
   return all;
 }
 
-double fill_of(const std::string& path) {
+double b2nd_fill(const std::string& path) {
   if (path == "all_value.b2nd") return 7.5;
   return path.find("nan") == std::string::npos ? 0.0 : std::numeric_limits<double>::quiet_NaN();
 }
 
-std::string refusal(const std::string& file) {
+std::string file_refusal(const std::string& file) {
   return message_of<DataError>([&] { open_b2nd_volume(frames().folder / file); });
 }
 
@@ -46,7 +46,7 @@ TEST_CASE("what python-blosc2 writes is read voxel by voxel, whatever codec and 
   for (const StoredVolume& stored : frames().volumes) {
     CAPTURE(stored.path);
     const auto volume = open_volume(frames().folder / stored.path);
-    check_volume_values(*volume, stored, fill_of(stored.path));
+    check_volume_values(*volume, stored, b2nd_fill(stored.path));
   }
 }
 
@@ -85,7 +85,7 @@ TEST_CASE("threads read blocks of the same file at once") {
 }
 
 TEST_CASE("what is not decoded is refused by name") {
-  CHECK(contains(refusal("refused_delta.b2nd"), "got delta; write it without"));
-  CHECK(contains(refusal("refused_bytedelta.b2nd"), "got filter 35"));
-  CHECK(contains(refusal("refused_dict.b2nd"), "must need no dictionary"));
+  CHECK(contains(file_refusal("refused_delta.b2nd"), "got delta; write it without"));
+  CHECK(contains(file_refusal("refused_bytedelta.b2nd"), "got filter 35"));
+  CHECK(contains(file_refusal("refused_dict.b2nd"), "must need no dictionary"));
 }

@@ -41,7 +41,7 @@ inline MadeVolume<std::uint16_t> mixed_volume() {
 
 /// The checksums of header and index made right again, where they lie inside the file.
 inline void repair_store(Bytes& file) {
-  using detail::ChunkStoreFormat;
+  using headrace::detail::ChunkStoreFormat;
   const auto put = [&file](std::size_t at, std::uint32_t value) {
     std::memcpy(file.data() + at, &value, sizeof value);
   };
@@ -52,12 +52,13 @@ inline void repair_store(Bytes& file) {
   if (chunks <= (file.size() - ChunkStoreFormat::page) / ChunkStoreFormat::entry_bytes) {
     for (std::size_t i = 0; i < chunks; ++i) {
       const std::size_t at = ChunkStoreFormat::page + i * ChunkStoreFormat::entry_bytes;
-      put(at + 28, detail::store_checksum(all.subspan(at, 28)));
+      put(at + 28, headrace::detail::store_checksum(all.subspan(at, 28)));
     }
-    put(240, detail::store_checksum(
+    put(240, headrace::detail::store_checksum(
                  all.subspan(ChunkStoreFormat::page, chunks * ChunkStoreFormat::entry_bytes)));
   }
-  put(ChunkStoreFormat::page - 4, detail::store_checksum(all.first(ChunkStoreFormat::page - 4)));
+  put(ChunkStoreFormat::page - 4,
+      headrace::detail::store_checksum(all.first(ChunkStoreFormat::page - 4)));
 }
 
 }  // namespace headrace::test

@@ -25,11 +25,11 @@ using test::contains;
 using test::file_bytes;
 using test::MadeVolume;
 using test::numbered;
+using test::odd_volume;
 namespace fs = std::filesystem;
 
 namespace {
 
-constexpr VolumeInfo odd{.shape = {2, 7, 9, 11}, .block = {1, 3, 4, 5}};
 constexpr std::array<std::int64_t, 3> small_chunk{4, 5, 3};
 
 template <class T>
@@ -48,7 +48,7 @@ T noise(const VolumeIndex& at) {
 template <class T>
 void check_round_trip(const std::function<T(const VolumeIndex&)>& voxel) {
   const test::TemporaryFolder root;
-  const MadeVolume<T> source(odd, voxel);
+  const MadeVolume<T> source(odd_volume, voxel);
   for (const auto codec : {ChunkStoreCodec::raw, ChunkStoreCodec::lz4, ChunkStoreCodec::zstd}) {
     const ChunkStoreProgress done = write_chunk_store(
         source,
@@ -57,7 +57,7 @@ void check_round_trip(const std::function<T(const VolumeIndex&)>& voxel) {
     CHECK(done.chunks == 2 * 2 * 2 * 4);
     const ChunkStoreVolume store(root / "a.hrv");
     CHECK(store.info().dtype == dtype_of<T>);
-    CHECK(store.info().shape == odd.shape);
+    CHECK(store.info().shape == odd_volume.shape);
     CHECK(store.info().block == VolumeIndex{1, 4, 5, 3});
     CHECK(store.codec() == codec);
     CHECK(store.file_bytes() == fs::file_size(root / "a.hrv"));
@@ -129,7 +129,7 @@ TEST_CASE("a store holds the voxels of every dtype with every codec") {
 
 TEST_CASE("a store keeps spacing, affine, scale and offset") {
   const test::TemporaryFolder root;
-  VolumeInfo info = odd;
+  VolumeInfo info = odd_volume;
   info.scale = 0.25;
   info.offset = -1024.0;
   info.spacing = {5.0, 0.7, 0.6};
@@ -179,7 +179,7 @@ TEST_CASE("the bytes do not depend on threads") {
 }
 
 TEST_CASE("a run stopped after any chunk is gone on with, and gives the same bytes") {
-  const MadeVolume<float> source(odd, wave);
+  const MadeVolume<float> source(odd_volume, wave);
   for (const std::optional<DType> dtype : {std::optional<DType>(), {DType::int16}}) {
     ChunkStoreOptions options{.chunk = small_chunk, .dtype = dtype, .threads = 2};
     const Bytes whole = whole_file(source, options);
@@ -274,7 +274,7 @@ TEST_CASE("other options, another source or another mark begin a new file") {
 
 TEST_CASE("a source that cannot be read ends the run, which goes on when it can") {
   const test::TemporaryFolder root;
-  MadeVolume<float> source(odd, wave);
+  MadeVolume<float> source(odd_volume, wave);
   const ChunkStoreOptions options{.file = root / "a.hrv", .chunk = {3, 9, 11}};
   source.on_read = [](const VolumeIndex& place) {
     if (place[1] == 2) throw DataError("[volume] made: cut off");
@@ -301,7 +301,7 @@ TEST_CASE("blocks of a source of slices are decoded about once where a few layer
 }
 
 TEST_CASE("floats are spread over an integer dtype from their lowest to their highest value") {
-  const MadeVolume<float> source(odd, wave);
+  const MadeVolume<float> source(odd_volume, wave);
   const std::vector<float> truth = floats_of(source);
   const auto [low, high] = std::minmax_element(truth.begin(), truth.end());
   const double range = double{*high} - double{*low};
@@ -316,7 +316,7 @@ TEST_CASE("floats are spread over an integer dtype from their lowest to their hi
 }
 
 TEST_CASE("a clip range bounds the values of every dtype") {
-  const MadeVolume<float> source(odd, wave);
+  const MadeVolume<float> source(odd_volume, wave);
   std::vector<float> truth = floats_of(source);
   for (float& value : truth)
     value = std::clamp(value, -200.0F, 300.0F);
@@ -332,7 +332,7 @@ TEST_CASE("a clip range bounds the values of every dtype") {
 
 TEST_CASE("whole numbers stay what they are, or a clip range is asked for") {
   const auto labels = [](std::int32_t most) {
-    return MadeVolume<std::int32_t>(odd, [most](const VolumeIndex& at) {
+    return MadeVolume<std::int32_t>(odd_volume, [most](const VolumeIndex& at) {
       return static_cast<std::int32_t>(numbered<std::int64_t>(at) % (most + 1));
     });
   };
@@ -370,7 +370,8 @@ TEST_CASE("values that are no numbers do not decide the range") {
 }
 
 TEST_CASE("a value that float16 cannot hold is refused with the way out") {
-  const MadeVolume<float> source(odd, [](const VolumeIndex& at) { return wave(at) * 100.0F; });
+  const MadeVolume<float> source(odd_volume,
+                                 [](const VolumeIndex& at) { return wave(at) * 100.0F; });
   const std::string message =
       test::message_of<DataError>([&] { stored_floats(source, {.dtype = DType::float16}); });
   CHECK(contains(message, "float16"));
@@ -378,7 +379,7 @@ TEST_CASE("a value that float16 cannot hold is refused with the way out") {
 }
 
 TEST_CASE("options of a store that cannot be right are refused") {
-  const MadeVolume<float> source(odd, wave);
+  const MadeVolume<float> source(odd_volume, wave);
   const test::TemporaryFolder root;
   const auto refusal = [&](ChunkStoreOptions options, bool named = true) {
     if (named) options.file = root / "a.hrv";

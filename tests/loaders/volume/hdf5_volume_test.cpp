@@ -4,6 +4,7 @@
 #include <headrace/loaders/volume/open_volume.h>
 #include <headrace/tests/loaders/hostile_files.h>
 #include <headrace/tests/loaders/volume/whole_volume.h>
+#include <headrace/tests/support/source_folder.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <cstdint>
@@ -23,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path volumes() {
-  return fs::path(HEADRACE_SOURCE_DIR) / "tests/loaders/volume/data/volumes.h5";
+  return fs::path(headrace::test::source_folder()) / "tests/loaders/volume/data/volumes.h5";
 }
 
 /// Extents and chunk (empty: in one piece) of a dataset that counts up from 0.

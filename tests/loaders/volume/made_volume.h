@@ -62,6 +62,9 @@ class MadeVolume final : public Volume {
   Voxel voxel_;
 };
 
+/// Of extents that no block divides.
+inline constexpr VolumeInfo odd_volume{.shape = {2, 7, 9, 11}, .block = {1, 3, 4, 5}};
+
 /// A value that tells the places of a small volume apart.
 template <class T>
 T numbered(const VolumeIndex& at) {

@@ -1,12 +1,13 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/volume/nifti_volume.h>
+#include <headrace/tests/loaders/file_bytes.h>
+#include <headrace/tests/loaders/volume/check_has.h>
+#include <headrace/tests/loaders/volume/volume_data.h>
 #include <headrace/tests/loaders/volume/whole_volume.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <cstdint>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <string>
 
@@ -17,15 +18,6 @@ namespace headrace::test {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string contents(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-void write(const fs::path& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
 
 void write_packed(const fs::path& path, const std::string& bytes) {
   const gzFile out = ::gzopen(path.c_str(), "wb");
@@ -40,13 +32,13 @@ void put(std::string& bytes, std::size_t at, T value) {
 
 /// A NIfTI-1 file of int16, 7 x 6 x 5.
 std::string plain() {
-  return contents(fs::path(HEADRACE_SOURCE_DIR) / "tests/loaders/volume/data/n1-i2-little.nii");
+  return content_of(volume_data() / "n1-i2-little.nii");
 }
 
 /// What opening or reading throws of a file of that name.
-std::string complaint(const std::string& bytes, const std::string& name = "x.nii") {
+std::string nifti_complaint(const std::string& bytes, const std::string& name = "x.nii") {
   const TemporaryFolder folder;
-  write(folder / name, bytes);
+  make_file(folder / name, bytes);
   try {
     whole_volume(*open_nifti_volume(folder / name));
   } catch (const DataError& error) {
@@ -61,48 +53,43 @@ template <class T>
 std::string complaint_of(std::size_t at, T value) {
   std::string bytes = plain();
   put(bytes, at, value);
-  return complaint(bytes);
+  return nifti_complaint(bytes);
 }
 
 std::string packed(const std::string& bytes) {
   const TemporaryFolder folder;
   write_packed(folder / "x.gz", bytes);
-  return contents(folder / "x.gz");
-}
-
-bool has(const std::string& text, const std::string& part) {
-  CAPTURE(text);
-  CHECK(text.find(part) != std::string::npos);
-  return text.find(part) != std::string::npos;
+  return content_of(folder / "x.gz");
 }
 
 }  // namespace
 
 TEST_CASE("a NIfTI header that no file can have is refused by name") {
-  REQUIRE(complaint(plain()) == "no error");
+  REQUIRE(nifti_complaint(plain()) == "no error");
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();
-  has(complaint_of<std::int16_t>(40, 9), "dim[0] must be from 1 to 7 axes, got 9");
-  has(complaint_of<std::int16_t>(40, 0), "dim[0] must be from 1 to 7 axes, got 0");
-  has(complaint_of<std::int16_t>(42, -7), "dim[1] must be at least 1, got -7");
-  has(complaint_of<std::int16_t>(46, 0), "dim[3] must be at least 1, got 0");
-  has(complaint_of<std::int16_t>(46, 6), "shape, type and vox_offset say 856 bytes, the file has");
-  has(complaint_of<std::int16_t>(46, 4), "something was added behind the voxels");
-  has(complaint_of<std::int16_t>(72, 8), "bitpix must be 16 for int16 voxels, got 8");
-  has(complaint_of<std::int16_t>(70, 32), "got datatype 32 (complex64)");
-  has(complaint_of<std::int16_t>(70, 128), "got datatype 128 (RGB24)");
-  has(complaint_of<std::int16_t>(70, 1536), "got datatype 1536 (float128)");
-  has(complaint_of<std::int16_t>(70, 77), "the datatype must be one of NIfTI's, got 77");
-  has(complaint_of(108, nan), "vox_offset must be a whole number from 352 on, got nan");
-  has(complaint_of(108, -352.0F), "vox_offset must be a whole number from 352 on, got -352");
-  has(complaint_of(108, 348.0F), "vox_offset must be a whole number from 352 on, got 348");
-  has(complaint_of(108, 352.5F), "vox_offset must be a whole number");
-  has(complaint_of(108, 1e30F), "vox_offset must be a whole number");
-  has(complaint_of(108, 1e9F), "say 1000000420 bytes");
-  has(complaint_of<std::int32_t>(0, 349), "must begin with a header of NIfTI-1");
-  has(complaint_of<std::int32_t>(344, 0), "must begin with a header of NIfTI-1");
-  has(complaint_of(280, nan), "the affine must be finite");
-  has(complaint(plain().substr(0, 300)), "must begin with a header of NIfTI-1");
-  has(complaint(""), "must begin with a header of NIfTI-1");
+  check_has(complaint_of<std::int16_t>(40, 9), "dim[0] must be from 1 to 7 axes, got 9");
+  check_has(complaint_of<std::int16_t>(40, 0), "dim[0] must be from 1 to 7 axes, got 0");
+  check_has(complaint_of<std::int16_t>(42, -7), "dim[1] must be at least 1, got -7");
+  check_has(complaint_of<std::int16_t>(46, 0), "dim[3] must be at least 1, got 0");
+  check_has(complaint_of<std::int16_t>(46, 6),
+            "shape, type and vox_offset say 856 bytes, the file has");
+  check_has(complaint_of<std::int16_t>(46, 4), "something was added behind the voxels");
+  check_has(complaint_of<std::int16_t>(72, 8), "bitpix must be 16 for int16 voxels, got 8");
+  check_has(complaint_of<std::int16_t>(70, 32), "got datatype 32 (complex64)");
+  check_has(complaint_of<std::int16_t>(70, 128), "got datatype 128 (RGB24)");
+  check_has(complaint_of<std::int16_t>(70, 1536), "got datatype 1536 (float128)");
+  check_has(complaint_of<std::int16_t>(70, 77), "the datatype must be one of NIfTI's, got 77");
+  check_has(complaint_of(108, nan), "vox_offset must be a whole number from 352 on, got nan");
+  check_has(complaint_of(108, -352.0F), "vox_offset must be a whole number from 352 on, got -352");
+  check_has(complaint_of(108, 348.0F), "vox_offset must be a whole number from 352 on, got 348");
+  check_has(complaint_of(108, 352.5F), "vox_offset must be a whole number");
+  check_has(complaint_of(108, 1e30F), "vox_offset must be a whole number");
+  check_has(complaint_of(108, 1e9F), "say 1000000420 bytes");
+  check_has(complaint_of<std::int32_t>(0, 349), "must begin with a header of NIfTI-1");
+  check_has(complaint_of<std::int32_t>(344, 0), "must begin with a header of NIfTI-1");
+  check_has(complaint_of(280, nan), "the affine must be finite");
+  check_has(nifti_complaint(plain().substr(0, 300)), "must begin with a header of NIfTI-1");
+  check_has(nifti_complaint(""), "must begin with a header of NIfTI-1");
 }
 
 TEST_CASE(
@@ -111,35 +98,38 @@ TEST_CASE(
   put<std::int16_t>(bytes, 40, 5);
   put<std::int16_t>(bytes, 48, 2);
   put<std::int16_t>(bytes, 50, 2);
-  has(complaint(bytes), "must have x, y, z and one more axis");
+  check_has(nifti_complaint(bytes), "must have x, y, z and one more axis");
   bytes = plain();
   put<std::int16_t>(bytes, 254, 0);
   put<std::int16_t>(bytes, 252, 1);
   put(bytes, 256, 3.0F);
-  has(complaint(bytes), "the quaternion of its orientation must be at most 1 long");
+  check_has(nifti_complaint(bytes), "the quaternion of its orientation must be at most 1 long");
   bytes = plain();
   for (std::size_t axis = 0; axis < 4; ++axis)
     put<std::int16_t>(bytes, 42 + 2 * axis, 32767);
   put<std::int16_t>(bytes, 40, 4);
-  has(complaint(bytes), "must have at most 1099511627776 voxels");
+  check_has(nifti_complaint(bytes), "must have at most 1099511627776 voxels");
 }
 
 TEST_CASE("a packed NIfTI file that is damaged or lies is refused, before memory is taken for it") {
   const std::string whole = packed(plain());
-  REQUIRE(complaint(whole, "x.nii.gz") == "no error");
-  has(complaint(whole.substr(0, whole.size() / 2), "x.nii.gz"), "ends inside its gzip data");
-  has(complaint(whole.substr(0, whole.size() - 4), "x.nii.gz"), "ends inside its gzip data");
-  has(complaint(whole + "garbage", "x.nii.gz"), "must end with its gzip data");
-  CHECK(complaint(whole + std::string(100, '\0'), "x.nii.gz") == "no error");
+  REQUIRE(nifti_complaint(whole, "x.nii.gz") == "no error");
+  check_has(nifti_complaint(whole.substr(0, whole.size() / 2), "x.nii.gz"),
+            "ends inside its gzip data");
+  check_has(nifti_complaint(whole.substr(0, whole.size() - 4), "x.nii.gz"),
+            "ends inside its gzip data");
+  check_has(nifti_complaint(whole + "garbage", "x.nii.gz"), "must end with its gzip data");
+  CHECK(nifti_complaint(whole + std::string(100, '\0'), "x.nii.gz") == "no error");
   std::string sum = whole;
   sum[sum.size() - 6] = static_cast<char>(sum[sum.size() - 6] ^ 1);
-  has(complaint(sum, "x.nii.gz"), "its gzip data are damaged (incorrect data check)");
-  has(complaint(packed(plain() + "x"), "x.nii.gz"), "unpacks to more bytes");
-  has(complaint(packed(plain().substr(0, 700)), "x.nii.gz"), "must unpack to 72 bytes more");
+  check_has(nifti_complaint(sum, "x.nii.gz"), "its gzip data are damaged (incorrect data check)");
+  check_has(nifti_complaint(packed(plain() + "x"), "x.nii.gz"), "unpacks to more bytes");
+  check_has(nifti_complaint(packed(plain().substr(0, 700)), "x.nii.gz"),
+            "must unpack to 72 bytes more");
   std::string large = plain();
   put<std::int16_t>(large, 42, 30000);
   put<std::int16_t>(large, 44, 3000);
-  has(complaint(packed(large), "x.nii.gz"), "the file can unpack to");
+  check_has(nifti_complaint(packed(large), "x.nii.gz"), "the file can unpack to");
 }
 
 TEST_CASE("a pair without its voxels and a path without a file are said so") {
@@ -151,16 +141,16 @@ TEST_CASE("a pair without its voxels and a path without a file are said so") {
   std::string header = plain().substr(0, 348);
   header.replace(344, 3, "ni1");
   put(header, 108, 0.0F);
-  write(folder / "x.hdr", header);
+  make_file(folder / "x.hdr", header);
   CHECK_THROWS_WITH_AS(open_nifti_volume(folder / "x.hdr"), doctest::Contains("x.img"),
                        ConfigError);
-  write(folder / "x.img", plain().substr(352));
+  make_file(folder / "x.img", plain().substr(352));
   CHECK(whole_volume(*open_nifti_volume(folder / "x.img")).size() == 420);
 }
 
 TEST_CASE("a NIfTI file that is cut while it is open is a data error") {
   const TemporaryFolder folder;
-  write(folder / "x.nii", plain());
+  make_file(folder / "x.nii", plain());
   const auto volume = open_nifti_volume(folder / "x.nii");
   fs::resize_file(folder / "x.nii", 400);
   CHECK_THROWS_WITH_AS(whole_volume(*volume), doctest::Contains("x.nii: must have 420 bytes"),
@@ -181,7 +171,7 @@ TEST_CASE("a large NIfTI volume comes in blocks of whole slices, of rows, or of 
     for (std::size_t i = 0; i < voxels.size(); ++i)
       voxels[i] = static_cast<double>(i);
     bytes.append(reinterpret_cast<const char*>(voxels.data()), voxels.size() * 8);
-    write(folder / "x.nii", bytes);
+    make_file(folder / "x.nii", bytes);
     const auto volume = open_nifti_volume(folder / "x.nii");
     CHECK(volume->info().shape == shape);
     CHECK(voxels_of(volume->info().grid()) > 1);

@@ -1,7 +1,9 @@
 // What nnU-Net plans by, beside what its own extractor finds (nnunet_fingerprint.py).
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/volume/nnunet_fingerprint.h>
+#include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/volume/nnunet_raw_files.h>
+#include <headrace/tests/support/source_folder.h>
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +23,7 @@ using doctest::Approx;
 using Json = nlohmann::json;
 
 Json stored() {
-  std::ifstream file(std::filesystem::path(HEADRACE_SOURCE_DIR) /
+  std::ifstream file(std::filesystem::path(headrace::test::source_folder()) /
                      "tests/loaders/volume/data/nnunet_fingerprint.json");
   return Json::parse(file);
 }
@@ -32,17 +34,14 @@ NnUNetFingerprint fingerprint_of(const NnUNetRawFiles& files,
 }
 
 template <class Error = DataError>
-std::string refusal(const NnUNetRawFiles& files, const NnUNetFingerprintOptions& options = {}) {
+std::string fingerprint_refusal(const NnUNetRawFiles& files,
+                                const NnUNetFingerprintOptions& options = {}) {
   try {
     fingerprint_of(files, options);
   } catch (const Error& error) {
     return error.what();
   }
   return "nothing thrown";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 bool same(const NnUNetForegroundValues& a, const NnUNetForegroundValues& b) {
@@ -146,7 +145,7 @@ TEST_CASE("a case whose files do not fit together is refused by name") {
   VolumeInfo info = NnUNetRawFiles::info_of(1, DType::uint8);
   info.shape[3] += 1;
   NnUNetRawFiles::write<std::uint8_t>(files.label(1), info, zero);
-  std::string message = refusal(files);
+  std::string message = fingerprint_refusal(files);
   CHECK(message.starts_with("[nnU-Net fingerprint] case \"case1\": "));
   CHECK(contains(message, "10x22x23, got 10x22x24; resample one onto the other"));
 
@@ -154,18 +153,19 @@ TEST_CASE("a case whose files do not fit together is refused by name") {
   info.spacing[1] = 0.7;
   info.affine[5] = 0.7;
   NnUNetRawFiles::write<std::uint8_t>(files.label(1), info, zero);
-  CHECK(contains(refusal(files), "3.5 x 0.75 x 0.8 mm, got 3.5 x 0.7 x 0.8 mm; correct its"));
+  CHECK(contains(fingerprint_refusal(files),
+                 "3.5 x 0.75 x 0.8 mm, got 3.5 x 0.7 x 0.8 mm; correct its"));
 
   info = NnUNetRawFiles::info_of(1, DType::uint8);
   NnUNetRawFiles::write<std::uint8_t>(files.label(1), info,
                                       [](std::int64_t, std::int64_t, std::int64_t) { return 3; });
-  message = refusal(files);
+  message = fingerprint_refusal(files);
   CHECK(contains(message, "labelsTr/case1.nii.gz: a label must have the values of dataset.json's"));
   CHECK(contains(message, "0 to 2, got 3"));
   info.dtype = DType::float32;
   NnUNetRawFiles::write<float>(files.label(1), info,
                                [](std::int64_t, std::int64_t, std::int64_t) { return 0.5F; });
-  CHECK(contains(refusal(files), "0 to 2, got 0.5"));
+  CHECK(contains(fingerprint_refusal(files), "0 to 2, got 0.5"));
   info.dtype = DType::uint8;
   NnUNetRawFiles::write<std::uint8_t>(files.label(1), info, zero);
 
@@ -174,12 +174,12 @@ TEST_CASE("a case whose files do not fit together is refused by name") {
                                [](std::int64_t z, std::int64_t, std::int64_t) {
                                  return z == 5 ? std::numeric_limits<float>::quiet_NaN() : 1.0F;
                                });
-  CHECK(contains(refusal(files), "voxels must be numbers, got NaN or infinity"));
+  CHECK(contains(fingerprint_refusal(files), "voxels must be numbers, got NaN or infinity"));
 
   std::vector<float> voxels(static_cast<std::size_t>(2 * voxels_of(info.shape)), 1.0F);
   info.shape[0] = 2;
   write_nifti(files.image(1, 1), info, std::as_bytes(std::span(voxels)));
-  CHECK(contains(refusal(files), "a file must hold one channel, got 2"));
+  CHECK(contains(fingerprint_refusal(files), "a file must hold one channel, got 2"));
 
   std::ofstream(files.image(1, 1)) << "no volume";
   CHECK_THROWS_AS(fingerprint_of(files), Error);
@@ -187,14 +187,16 @@ TEST_CASE("a case whose files do not fit together is refused by name") {
 
 TEST_CASE("a data set without foreground, and a case above the memory, are refused") {
   const NnUNetRawFiles files;
-  CHECK(contains(refusal<ResourceError>(files, {.memory = 1000}), "memory allows 1000"));
-  CHECK(contains(refusal<ConfigError>(files, {.threads = -1}), "threads must not be negative"));
   CHECK(
-      contains(refusal<ConfigError>(files, {.most_values = 0}), "most_values must be at least 1"));
+      contains(fingerprint_refusal<ResourceError>(files, {.memory = 1000}), "memory allows 1000"));
+  CHECK(contains(fingerprint_refusal<ConfigError>(files, {.threads = -1}),
+                 "threads must not be negative"));
+  CHECK(contains(fingerprint_refusal<ConfigError>(files, {.most_values = 0}),
+                 "most_values must be at least 1"));
   for (int i = 0; i < NnUNetRawFiles::cases; ++i)
     NnUNetRawFiles::write<std::uint8_t>(files.label(i), NnUNetRawFiles::info_of(i, DType::uint8),
                                         [](std::int64_t, std::int64_t, std::int64_t) { return 0; });
-  CHECK(contains(refusal(files),
+  CHECK(contains(fingerprint_refusal(files),
                  "must have foreground, values above 0, in some case, got none in 4"));
 }
 

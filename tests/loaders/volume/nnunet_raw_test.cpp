@@ -1,6 +1,7 @@
 // nnU-Net's raw layout: what is found in it, and what of it is refused.
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/volume/nnunet_raw.h>
+#include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/volume/nnunet_raw_files.h>
 
 #include <filesystem>
@@ -14,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string refusal(const fs::path& folder) {
+std::string raw_refusal(const fs::path& folder) {
   try {
     read_nnunet_raw(folder);
   } catch (const ConfigError& error) {
@@ -29,10 +30,6 @@ std::string with(const std::string& key, const std::string& value) {
   if (key != "labels") text += R"(, "labels": {"background": 0, "organ": 1, "tumour": 2})";
   if (key != "-") text += ", \"" + key + "\": " + value;
   return "{" + text + "}";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -93,7 +90,7 @@ TEST_CASE("dataset.json is refused by key, rule and way out") {
   const NnUNetRawFiles files;
   const auto refused = [&](const std::string& text) {
     files.write_json(text);
-    return refusal(files.path());
+    return raw_refusal(files.path());
   };
   CHECK(refused("[1]") ==
         "[nnU-Net raw data] dataset.json: the metadata must be a JSON object, got [1]");
@@ -127,14 +124,14 @@ TEST_CASE("dataset.json is refused by key, rule and way out") {
                  R"("file_ending" must be how the files' names end (".nii.gz"), got "nii")"));
   CHECK(contains(refused(with("file_ending", R"("./../x")")), "\"file_ending\" must be"));
   fs::remove(files.path() / "dataset.json");
-  CHECK(contains(refusal(files.path()), "must have a file dataset.json (nnU-Net, version 2)"));
-  CHECK(contains(refusal(files.path() / "none"),
+  CHECK(contains(raw_refusal(files.path()), "must have a file dataset.json (nnU-Net, version 2)"));
+  CHECK(contains(raw_refusal(files.path() / "none"),
                  "must be a folder with imagesTr, labelsTr and dataset.json"));
 }
 
 TEST_CASE("cases are refused by name where files lack or are too many") {
   const NnUNetRawFiles files;
-  const auto refused = [&] { return refusal(files.path()); };
+  const auto refused = [&] { return raw_refusal(files.path()); };
   fs::rename(files.label(2), files.path() / "labelsTr/cse2.nii.gz");
   CHECK(refused() ==
         "[nnU-Net raw data] case \"case2\": its images need a label, got none; add "

@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/volume/open_volume.h>
+#include <headrace/tests/support/source_folder.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <filesystem>
@@ -13,7 +14,7 @@ namespace headrace::test {
 TEST_CASE("a volume is opened by what it begins with, whatever its name") {
   const TemporaryFolder folder;
   const std::filesystem::path data =
-      std::filesystem::path(HEADRACE_SOURCE_DIR) / "tests/loaders/volume/data";
+      std::filesystem::path(headrace::test::source_folder()) / "tests/loaders/volume/data";
   for (const char* name : {"n1-u2-little.nii", "plain-u2.tif", "plain-u2-big.tif", "single.h5"}) {
     std::filesystem::copy_file(data / name, folder / std::string(name).append(".bin"));
     CHECK(open_volume(folder / std::string(name).append(".bin"))->name().find(".bin") !=

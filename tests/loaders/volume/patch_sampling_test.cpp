@@ -23,7 +23,7 @@
 namespace headrace::test {
 namespace {
 
-constexpr int draws = 10000;
+constexpr int sampling_draws = 10000;
 constexpr VolumeInfo head{.shape = {1, 20, 18, 22}, .block = {1, 8, 8, 8}};
 
 using Number = std::function<double(const VolumeIndex&)>;
@@ -38,7 +38,7 @@ std::shared_ptr<const CachedVolume> cached(const Number& number, const VolumeInf
 }
 
 /// 1 and 2 in two corners, 9 (ignored) in a slab, else 0.
-int label_at(const VolumeIndex& at) {
+int drawn_label_at(const VolumeIndex& at) {
   if (at[1] >= 12 && at[1] < 15) return 9;
   if (at[1] < 3 && at[2] < 5 && at[3] < 7) return 1;
   return at[1] >= 17 && at[2] >= 10 && at[3] >= 16 ? 2 : 0;
@@ -51,11 +51,12 @@ double weight_at(const VolumeIndex& at) {
 
 /// The voxels' numbers are their places.
 VolumeCase numbered_case() {
-  VolumeCase of{.name = "case",
-                .images = {cached<float>([](const VolumeIndex& at) {
-                  return static_cast<double>((at[1] * 18 + at[2]) * 22 + at[3]);
-                })},
-                .label = cached<std::uint8_t>([](const VolumeIndex& at) { return label_at(at); })};
+  VolumeCase of{
+      .name = "case",
+      .images = {cached<float>([](const VolumeIndex& at) {
+        return static_cast<double>((at[1] * 18 + at[2]) * 22 + at[3]);
+      })},
+      .label = cached<std::uint8_t>([](const VolumeIndex& at) { return drawn_label_at(at); })};
   of.foreground = std::make_shared<const ForegroundIndex>(
       *of.label, ForegroundOptions{.labels = {0, 1, 2}, .ignore = 9});
   return of;
@@ -82,7 +83,7 @@ Places begins_of(const VolumeCase& of, const VolumePatchesOptions& options) {
   const ResamplePatch resample = source.resample();
   Places begins;
   Sample sample;
-  for (int i = 0; i < draws; ++i) {
+  for (int i = 0; i < sampling_draws; ++i) {
     sample.reset();
     sample.origin() = {.index = 0, .epoch = 0, .position = i};
     source.read(0, sample);
@@ -193,7 +194,7 @@ TEST_CASE("A weight map is of a class's samples no part, and of the others all")
   VolumePatchesOptions options = options_of({1, 1, 1}, 0.25);
   options.sampling.classes = {2};
   const Kind kind = [&](const VolumeIndex& at) {
-    return label_at(at) == 2 ? 2 : corner(at) > 0.0 ? 1 : 0;
+    return drawn_label_at(at) == 2 ? 2 : corner(at) > 0.0 ? 1 : 0;
   };
   CHECK(fits(begins_of(of, options), kind, {{0, 0.0}, {1, 0.75}, {2, 0.25}}));
 }
@@ -202,12 +203,12 @@ TEST_CASE("Foreground has its share, its classes alike") {
   const double third = 1.0 / 3.0;
   VolumePatchesOptions options = options_of({1, 1, 1}, third);
   options.sampling.ignore = 9;
-  auto shares = shares_of(label_at, [](const VolumeIndex&) { return 1.0; });
+  auto shares = shares_of(drawn_label_at, [](const VolumeIndex&) { return 1.0; });
   for (auto& [label, share] : shares)
     share = share * (1.0 - third) + (label == 1 || label == 2 ? third / 2.0 : 0.0);
-  CHECK(fits(begins_of(numbered_case(), options), label_at, shares));
+  CHECK(fits(begins_of(numbered_case(), options), drawn_label_at, shares));
   options.sampling.foreground = 0.4;
-  CHECK_FALSE(fits(begins_of(numbered_case(), options), label_at, shares));
+  CHECK_FALSE(fits(begins_of(numbered_case(), options), drawn_label_at, shares));
 }
 
 TEST_CASE("Labels are balanced where 0 is a class and all samples are of one") {
@@ -216,15 +217,17 @@ TEST_CASE("Labels are balanced where 0 is a class and all samples are of one") {
   options.sampling.classes = {0, 1, 2};
   const std::map<std::int64_t, double> balanced{{0, 1 / 3.0}, {1, 1 / 3.0}, {2, 1 / 3.0}};
   const Places places = begins_of(numbered_case(), options);
-  CHECK(fits(places, label_at, balanced));
+  CHECK(fits(places, drawn_label_at, balanced));
   // Among the voxels of a label each is as likely.
   Places background;
   for (const VolumeIndex& at : places)
-    if (label_at(at) == 0) background.push_back(at);
-  const Number is_background = [](const VolumeIndex& at) { return label_at(at) == 0 ? 1.0 : 0.0; };
+    if (drawn_label_at(at) == 0) background.push_back(at);
+  const Number is_background = [](const VolumeIndex& at) {
+    return drawn_label_at(at) == 0 ? 1.0 : 0.0;
+  };
   CHECK(fits(background, octant_of, shares_of(octant_of, is_background)));
   options.sampling.classes = {};
-  CHECK_FALSE(fits(begins_of(numbered_case(), options), label_at, balanced));
+  CHECK_FALSE(fits(begins_of(numbered_case(), options), drawn_label_at, balanced));
 }
 
 TEST_CASE("Uniform patches begin everywhere alike and cover every voxel") {
@@ -250,7 +253,7 @@ TEST_CASE("Uniform patches begin everywhere alike and cover every voxel") {
   CHECK(missed == 0);
   // Around uniform voxels, moved inside, patches at the edges are too many.
   std::map<std::int64_t, int> moved;
-  for (int i = 0; i < draws; ++i) {
+  for (int i = 0; i < sampling_draws; ++i) {
     Random random(RandomKey{.seed = 2, .position = i});
     const auto voxel = uniform_middle(head.shape, {1, 1, 1}, random);
     const auto middle = clamped_middle(head.shape, patch, voxel);

@@ -3,6 +3,7 @@
 #include <headrace/loaders/volume/open_volume.h>
 #include <headrace/loaders/volume/volume_preparation.h>
 #include <headrace/tests/loaders/volume/prepared_volumes.h>
+#include <headrace/tests/support/source_folder.h>
 
 #include <algorithm>
 #include <array>
@@ -88,7 +89,7 @@ void check_label(const PreparedCase& made, const Json& wanted) {
 
 TEST_CASE("crop, normalization and grid of a case are numpy's") {
   const NnUNetRawFiles files;
-  std::ifstream stored(fs::path(HEADRACE_SOURCE_DIR) /
+  std::ifstream stored(fs::path(headrace::test::source_folder()) /
                        "tests/loaders/volume/data/volume_preparation.json");
   const Json all = Json::parse(stored);
   for (const Json& recipe : all.at("recipes")) {

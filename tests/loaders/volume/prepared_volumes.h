@@ -3,6 +3,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/volume/open_volume.h>
 #include <headrace/loaders/volume/volume_preparation.h>
+#include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/volume/nnunet_raw_files.h>
 #include <headrace/tests/loaders/volume/whole_volume.h>
 #include <headrace/tests/support/temporary_folder.h>
@@ -17,10 +18,6 @@
 #include <doctest/doctest.h>
 
 namespace headrace::test {
-
-inline bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 inline std::vector<NnUNetCase> cases_of(const NnUNetRawFiles& files) {
   return read_nnunet_raw(files.path()).cases;

@@ -66,13 +66,13 @@ struct Stored {
   std::array<double, 120> values;
 };
 
-const Stored stored[] = {
+const Stored stored_patches[] = {
 #include "data/resampled.inc"
 };
 
 TEST_CASE("Resampled patches are scipy's within 1e-4 of the range") {
   const Patch shape{9, 10, 11};
-  for (const Stored& one : stored) {
+  for (const Stored& one : stored_patches) {
     SpatialMap map{.patch = {4, 5, 6}};
     std::copy_n(one.numbers.begin(), 9, map.matrix.begin());
     std::copy_n(one.numbers.begin() + 9, 3, map.origin.begin());

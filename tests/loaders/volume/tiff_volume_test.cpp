@@ -1,14 +1,15 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/volume/tiff_volume.h>
+#include <headrace/tests/loaders/file_bytes.h>
+#include <headrace/tests/loaders/volume/check_has.h>
+#include <headrace/tests/loaders/volume/volume_data.h>
 #include <headrace/tests/loaders/volume/whole_volume.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -22,19 +23,6 @@ namespace headrace::test {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path data() {
-  return fs::path(HEADRACE_SOURCE_DIR) / "tests/loaders/volume/data";
-}
-
-std::string contents(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-void write(const fs::path& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
 
 /// How a page is written; voxels count up from `first`.
 struct Page {
@@ -98,7 +86,7 @@ fs::path write_pages(const fs::path& path, const std::vector<Page>& pages) {
   return path;
 }
 
-std::string complaint(const fs::path& path) {
+std::string tiff_complaint(const fs::path& path) {
   try {
     whole_volume(*open_tiff_volume(path));
   } catch (const DataError& error) {
@@ -108,11 +96,6 @@ std::string complaint(const fs::path& path) {
     return what;
   }
   return "no error";
-}
-
-void has(const std::string& text, const std::string& part) {
-  CAPTURE(text);
-  CHECK(text.find(part) != std::string::npos);
 }
 
 /// What a stack of pages holds that count up: page z begins at z * 1000.
@@ -139,21 +122,24 @@ void check_counted(const Volume& volume, std::uint16_t pages, std::uint32_t widt
 TEST_CASE("pages that are not of one size and type, or not grey numbers, are refused by number") {
   const TemporaryFolder folder;
   const fs::path path = folder / "x.tif";
-  const auto of = [&](const Page& page) { return complaint(write_pages(path, {Page{}, page})); };
+  const auto of = [&](const Page& page) {
+    return tiff_complaint(write_pages(path, {Page{}, page}));
+  };
   CHECK(of({}) == "no error");
-  has(of({.width = 7}), "page 1 must be 6 x 5 uint16 as the first one is, got 7 x 5 uint16");
-  has(of({.height = 4}), "page 1 must be 6 x 5 uint16 as the first one is, got 6 x 4 uint16");
-  has(of({.format = SAMPLEFORMAT_INT}), "got 6 x 5 int16");
-  has(of({.samples = 3}), "page 1: must have one grey sample a pixel, got 3 with photometric 2");
-  has(of({.format = SAMPLEFORMAT_IEEEFP}), "got 16 bits of sample format 3");
-  has(of({.bits = 32, .format = SAMPLEFORMAT_COMPLEXINT}), "got 32 bits of sample format 5");
+  check_has(of({.width = 7}), "page 1 must be 6 x 5 uint16 as the first one is, got 7 x 5 uint16");
+  check_has(of({.height = 4}), "page 1 must be 6 x 5 uint16 as the first one is, got 6 x 4 uint16");
+  check_has(of({.format = SAMPLEFORMAT_INT}), "got 6 x 5 int16");
+  check_has(of({.samples = 3}),
+            "page 1: must have one grey sample a pixel, got 3 with photometric 2");
+  check_has(of({.format = SAMPLEFORMAT_IEEEFP}), "got 16 bits of sample format 3");
+  check_has(of({.bits = 32, .format = SAMPLEFORMAT_COMPLEXINT}), "got 32 bits of sample format 5");
 }
 
 TEST_CASE("directories that form a loop, lead nowhere or are broken are refused") {
   const TemporaryFolder folder;
   const fs::path path = folder / "x.tif";
-  const std::string whole = contents(write_pages(path, {Page{}, Page{}, Page{}}));
-  REQUIRE(complaint(path) == "no error");
+  const std::string whole = content_of(write_pages(path, {Page{}, Page{}, Page{}}));
+  REQUIRE(tiff_complaint(path) == "no error");
   std::vector<std::size_t> links;  // where the offset of the next directory stands
   std::uint32_t next = 0;
   for (std::size_t at = 4;; at = links.back()) {
@@ -167,22 +153,22 @@ TEST_CASE("directories that form a loop, lead nowhere or are broken are refused"
   const auto linked = [&](std::size_t link, std::uint32_t to) {
     std::string bytes = whole;
     std::memcpy(bytes.data() + links[link], &to, 4);
-    write(path, bytes);
-    return complaint(path);
+    make_file(path, bytes);
+    return tiff_complaint(path);
   };
   std::uint32_t first = 0;
   std::memcpy(&first, whole.data() + 4, 4);
-  has(linked(2, first), "its directories must be a chain that ends");
-  has(linked(0, first), "its directories must be a chain that ends");
-  has(linked(1, 1U << 30), "its directories must be a chain that ends");
-  has(linked(1, 1), "");
+  check_has(linked(2, first), "its directories must be a chain that ends");
+  check_has(linked(0, first), "its directories must be a chain that ends");
+  check_has(linked(1, 1U << 30), "its directories must be a chain that ends");
+  check_has(linked(1, 1), "");
   CHECK(linked(1, 0) == "no error");
-  write(path, whole.substr(0, 6));
-  has(complaint(path), "must be a TIFF file, got a broken header or directory");
-  write(path, "II*");
-  has(complaint(path), "must be a TIFF file");
-  write(path, "");
-  has(complaint(path), "must be a TIFF file");
+  make_file(path, whole.substr(0, 6));
+  check_has(tiff_complaint(path), "must be a TIFF file, got a broken header or directory");
+  make_file(path, "II*");
+  check_has(tiff_complaint(path), "must be a TIFF file");
+  make_file(path, "");
+  check_has(tiff_complaint(path), "must be a TIFF file");
 }
 
 TEST_CASE("cut-off and damaged pages are a data error that says which strip, whatever the cut") {
@@ -190,24 +176,24 @@ TEST_CASE("cut-off and damaged pages are a data error that says which strip, wha
   for (const std::uint16_t compression :
        {COMPRESSION_NONE, COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE}) {
     const fs::path path = write_pages(folder / "x.tif", {{.compression = compression}});
-    const std::string whole = contents(path);
+    const std::string whole = content_of(path);
     int refused = 0;
     for (std::size_t bytes = 0; bytes < whole.size(); bytes += 7) {
-      write(path, whole.substr(0, bytes));
-      if (complaint(path) != "no error") ++refused;
+      make_file(path, whole.substr(0, bytes));
+      if (tiff_complaint(path) != "no error") ++refused;
     }
     CHECK(refused > static_cast<int>(whole.size() / 14));
   }
-  std::string bytes = contents(write_pages(folder / "x.tif", {Page{}}));
+  std::string bytes = content_of(write_pages(folder / "x.tif", {Page{}}));
   bytes[20] = static_cast<char>(bytes[20] ^ 0x55);
-  write(folder / "x.tif", bytes);
-  has(complaint(folder / "x.tif"), "is broken or cut off");
+  make_file(folder / "x.tif", bytes);
+  check_has(tiff_complaint(folder / "x.tif"), "is broken or cut off");
 }
 
 TEST_CASE("a page whose size is absurd is refused before memory is taken for it") {
   const TemporaryFolder folder;
   const fs::path path = folder / "x.tif";
-  const std::string whole = contents(write_pages(path, {Page{}}));
+  const std::string whole = content_of(write_pages(path, {Page{}}));
   const auto set = [&](std::uint16_t tag, std::uint32_t value) {
     std::string bytes = whole;
     std::uint32_t at = 0;
@@ -223,7 +209,7 @@ TEST_CASE("a page whose size is absurd is refused before memory is taken for it"
       std::memcpy(bytes.data() + entry + 2, &four, 2);
       std::memcpy(bytes.data() + entry + 8, &value, 4);
     }
-    write(path, bytes);
+    make_file(path, bytes);
     try {
       whole_volume(*open_tiff_volume(path));
     } catch (const DataError& error) {
@@ -234,8 +220,8 @@ TEST_CASE("a page whose size is absurd is refused before memory is taken for it"
   CHECK(set(TIFFTAG_IMAGEWIDTH, 0xffffffff) != "no error");
   CHECK(set(TIFFTAG_IMAGELENGTH, 0xffffffff) != "no error");
   CHECK(set(TIFFTAG_IMAGEWIDTH, 0) != "no error");
-  has(set(TIFFTAG_IMAGEWIDTH, 1U << 20), "page 0: must have at most 1032 times the ");
-  has(set(TIFFTAG_IMAGEWIDTH, 1U << 27), "page 0: must have at most 1032 times the ");
+  check_has(set(TIFFTAG_IMAGEWIDTH, 1U << 20), "page 0: must have at most 1032 times the ");
+  check_has(set(TIFFTAG_IMAGEWIDTH, 1U << 27), "page 0: must have at most 1032 times the ");
 }
 
 TEST_CASE("a large page comes in rows of tiles, strips or plain rows, from any thread") {
@@ -285,8 +271,8 @@ TEST_CASE("the slices of a folder come in the order of their numbers and must be
   for (const std::uint16_t z : {9, 10, 11, 100})
     write_pages(folder / std::string("s").append(std::to_string(z)).append(".tif"),
                 {{.first = static_cast<std::uint16_t>((z == 100 ? 3 : z - 9) * 1000)}});
-  write(folder / "notes.txt", "not a slice");
-  write(folder / "._s1.tif", "nor this");
+  make_file(folder / "notes.txt", "not a slice");
+  make_file(folder / "._s1.tif", "nor this");
   check_counted(*open_tiff_volume(folder.path()), 4, 6, 5);
   const auto volume = open_tiff_volume(folder.path());
   write_pages(folder / "s10.tif", {{.width = 7}});
@@ -307,15 +293,15 @@ TEST_CASE("the slices of a folder come in the order of their numbers and must be
 
 TEST_CASE("an ImageJ stack with one directory must have all its images") {
   const TemporaryFolder folder;
-  const std::string whole = contents(data() / "imagej-one-directory.tif");
-  write(folder / "x.tif", whole);
-  REQUIRE(complaint(folder / "x.tif") == "no error");
+  const std::string whole = content_of(volume_data() / "imagej-one-directory.tif");
+  make_file(folder / "x.tif", whole);
+  REQUIRE(tiff_complaint(folder / "x.tif") == "no error");
   std::string said = "no error";
   for (std::size_t bytes = whole.size(); said == "no error"; bytes -= 30) {
-    write(folder / "x.tif", whole.substr(0, bytes));
-    said = complaint(folder / "x.tif");
+    make_file(folder / "x.tif", whole.substr(0, bytes));
+    said = tiff_complaint(folder / "x.tif");
   }
-  has(said, "must have the 4 images that its description says, got 3");
+  check_has(said, "must have the 4 images that its description says, got 3");
 }
 
 }  // namespace headrace::test

@@ -29,15 +29,15 @@ std::int64_t number_at(const VolumeIndex& at) {
   return (at[0] * 50 + at[1] * 7 + at[2] * 3 + at[3]) % 200;
 }
 
-std::int64_t label_at(const VolumeIndex& at) {
+std::int64_t box_label_at(const VolumeIndex& at) {
   return (at[1] + at[2] + at[3]) % 4;
 }
 
-constexpr VolumeInfo info{.shape = {1, 20, 18, 22}, .block = {1, 8, 8, 8}};
+constexpr VolumeInfo box_info{.shape = {1, 20, 18, 22}, .block = {1, 8, 8, 8}};
 
 template <class T>
 std::shared_ptr<const CachedVolume> cached(const std::shared_ptr<BlockCache>& cache,
-                                           const VolumeInfo& of = info,
+                                           const VolumeInfo& of = box_info,
                                            std::int64_t (*number)(const VolumeIndex&) = number_at) {
   const auto volume = std::make_shared<const MadeVolume<T>>(
       of, [number](const VolumeIndex& at) { return static_cast<T>(number(at)); });
@@ -45,10 +45,10 @@ std::shared_ptr<const CachedVolume> cached(const std::shared_ptr<BlockCache>& ca
 }
 
 /// Of one channel and labels, uint8.
-VolumeCase case_of(const std::shared_ptr<BlockCache>& cache, const std::string& name = "case") {
+VolumeCase box_case(const std::shared_ptr<BlockCache>& cache, const std::string& name = "case") {
   return {.name = name,
           .images = {cached<std::uint8_t>(cache)},
-          .label = cached<std::uint8_t>(cache, info, label_at)};
+          .label = cached<std::uint8_t>(cache, box_info, box_label_at)};
 }
 
 /// Begins at these places and has `extent` voxels: the voxels, `outside` beyond.
@@ -60,8 +60,8 @@ std::vector<float> expected(const PlacedBox& placed, const std::array<std::int64
     for (std::int64_t z = placed.begin[0]; z < placed.begin[0] + extent[0]; ++z)
       for (std::int64_t y = placed.begin[1]; y < placed.begin[1] + extent[1]; ++y)
         for (std::int64_t x = placed.begin[2]; x < placed.begin[2] + extent[2]; ++x) {
-          const bool inside = z >= 0 && z < info.shape[1] && y >= 0 && y < info.shape[2] &&
-                              x >= 0 && x < info.shape[3];
+          const bool inside = z >= 0 && z < box_info.shape[1] && y >= 0 && y < box_info.shape[2] &&
+                              x >= 0 && x < box_info.shape[3];
           values.push_back(inside ? static_cast<float>(number(VolumeIndex{c, z, y, x})) : outside);
         }
   return values;
@@ -84,7 +84,7 @@ template <class T>
 void check_stored_as() {
   const auto cache = std::make_shared<BlockCache>(1 << 20);
   for (const double scale : {1.0, 0.25}) {
-    VolumeInfo of = info;
+    VolumeInfo of = box_info;
     of.scale = scale;
     of.offset = scale == 1.0 ? 0.0 : -8.0;
     for (const bool normalised : {false, true}) {
@@ -145,7 +145,7 @@ TEST_CASE("boxes hold values of every stored type, scaled and normalised, and wh
 
 TEST_CASE("channels of one volume and of several come in order, each with its own numbers") {
   const auto cache = std::make_shared<BlockCache>(1 << 20);
-  VolumeInfo two = info;
+  VolumeInfo two = box_info;
   two.shape[0] = 2;
   two.block[0] = 2;
   const VolumeCase of{.name = "case",
@@ -165,7 +165,7 @@ TEST_CASE("channels of one volume and of several come in order, each with its ow
 
 TEST_CASE("a box is to the bit the patch that is cut there") {
   const auto cache = std::make_shared<BlockCache>(1 << 20);
-  VolumeInfo scaled = info;
+  VolumeInfo scaled = box_info;
   scaled.scale = 0.0371;
   scaled.offset = -1.73;
   const VolumeCase of{.name = "case",
@@ -191,7 +191,7 @@ TEST_CASE("labels are bytes where all are stored so, else int16, and what was as
   const auto cache = std::make_shared<BlockCache>(1 << 20);
   const auto labels_of = [&](const std::shared_ptr<const CachedVolume>& label,
                              std::int64_t outside) {
-    VolumeCase of = case_of(cache);
+    VolumeCase of = box_case(cache);
     of.label = label;
     const VolumeBoxes source({of}, places, {.extent = extent, .outside_label = outside});
     for (std::size_t i = 0; i < places.size(); ++i) {
@@ -203,22 +203,22 @@ TEST_CASE("labels are bytes where all are stored so, else int16, and what was as
       for (std::int64_t k = 0; k < got.shape().elements(); ++k)
         values.push_back(got.dtype() == DType::uint8 ? got.data<std::uint8_t>()[k]
                                                      : got.data<std::int16_t>()[k]);
-      CHECK(values == expected(places[i], extent, 1, static_cast<float>(outside), label_at));
+      CHECK(values == expected(places[i], extent, 1, static_cast<float>(outside), box_label_at));
     }
     return source.fields().at("label", "test").dtype;
   };
-  CHECK(labels_of(cached<std::uint8_t>(cache, info, label_at), 255) == DType::uint8);
-  CHECK(labels_of(cached<std::uint8_t>(cache, info, label_at), -1) == DType::int16);
-  CHECK(labels_of(cached<std::int16_t>(cache, info, label_at), 0) == DType::int16);
-  CHECK(labels_of(cached<float>(cache, info, label_at), 300) == DType::int16);
+  CHECK(labels_of(cached<std::uint8_t>(cache, box_info, box_label_at), 255) == DType::uint8);
+  CHECK(labels_of(cached<std::uint8_t>(cache, box_info, box_label_at), -1) == DType::int16);
+  CHECK(labels_of(cached<std::int16_t>(cache, box_info, box_label_at), 0) == DType::int16);
+  CHECK(labels_of(cached<float>(cache, box_info, box_label_at), 300) == DType::int16);
 }
 
 TEST_CASE("what is no label is an error that names the volume") {
   const auto cache = std::make_shared<BlockCache>(1 << 20);
-  VolumeInfo halves = info;
+  VolumeInfo halves = box_info;
   halves.scale = 0.5;
-  VolumeCase of = case_of(cache);
-  of.label = cached<std::uint8_t>(cache, halves, label_at);
+  VolumeCase of = box_case(cache);
+  of.label = cached<std::uint8_t>(cache, halves, box_label_at);
   const VolumeBoxes source({of}, places, {.extent = extent});
   Sample sample;
   CHECK_THROWS_WITH_AS(source.read(0, sample),
@@ -235,7 +235,7 @@ TEST_CASE("boxes come in their order, the same bytes for 1, 2 and 8 threads") {
           boxes.push_back({volume, {z, y, x}});
   boxes.pop_back();
   const auto source = std::make_shared<const VolumeBoxes>(
-      std::vector<VolumeCase>{case_of(cache, "one"), case_of(cache, "two")}, boxes,
+      std::vector<VolumeCase>{box_case(cache, "one"), box_case(cache, "two")}, boxes,
       VolumeBoxesOptions{.extent = extent, .outside = -1.0});
   const Epochs one = epochs_of(source, 1);
   CHECK(one.rows.size() == 18);
@@ -256,7 +256,7 @@ TEST_CASE("boxes come in their order, the same bytes for 1, 2 and 8 threads") {
 TEST_CASE("a block that several boxes share is decoded once, and then nothing waits") {
   const auto cache = std::make_shared<BlockCache>(1 << 20);
   const auto image = std::make_shared<MadeVolume<std::uint8_t>>(
-      info, [](const VolumeIndex& at) { return static_cast<std::uint8_t>(number_at(at)); });
+      box_info, [](const VolumeIndex& at) { return static_cast<std::uint8_t>(number_at(at)); });
   VolumeCase of{.name = "case", .images = {std::make_shared<const CachedVolume>(image, cache)}};
   Boxes boxes;
   for (std::int64_t z : {0, 4, 11})
@@ -278,14 +278,14 @@ TEST_CASE("a block that several boxes share is decoded once, and then nothing wa
 TEST_CASE("the boxes that come next are read while the first ones wait for their disk") {
   const auto cache = std::make_shared<BlockCache>(1 << 20);
   const auto image = std::make_shared<MadeVolume<std::uint8_t>>(
-      info, [](const VolumeIndex& at) { return static_cast<std::uint8_t>(number_at(at)); });
+      box_info, [](const VolumeIndex& at) { return static_cast<std::uint8_t>(number_at(at)); });
   std::latch four(4);  // boxes, each waiting for its block, of which no two are the same
   std::atomic<int> waiting{0};
   std::atomic<bool> met{true};
   image->on_read = [&](const VolumeIndex&) {
     if (waiting++ >= 4) return;
     four.count_down();
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (met && !four.try_wait()) {
       std::this_thread::yield();
       if (std::chrono::steady_clock::now() > end) met = false;
@@ -317,7 +317,7 @@ TEST_CASE("cases and boxes that do not fit are refused by name") {
     CHECK_THROWS_WITH_AS(VolumeBoxes(std::move(cases), std::move(boxes), options),
                          doctest::Contains(why), ConfigError);
   };
-  const VolumeCase of = case_of(cache);
+  const VolumeCase of = box_case(cache);
   refused({}, places, {}, "[volume boxes] there must be a case");
   refused({of}, {}, {}, "there must be a box");
   refused({of}, {{1, {0, 0, 0}}}, {}, "a case from 0 to 0, got 1");
@@ -327,7 +327,7 @@ TEST_CASE("cases and boxes that do not fit are refused by name") {
   refused({of}, places, {.outside = std::nan("")}, "outside must be finite");
   refused({of}, places, {.outside_label = 40000}, "from -32768 to 32767, got 40000");
   refused({of}, places, {.label = "image"}, "names of their own");
-  VolumeCase bare = case_of(cache, "bare");
+  VolumeCase bare = box_case(cache, "bare");
   bare.label = nullptr;
   refused({of, bare}, places, {}, "case bare must have a label, got none");
   CHECK(VolumeBoxes({of, bare}, places, {.with_labels = false}).fields().size() == 1);

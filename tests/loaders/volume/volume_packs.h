@@ -1,5 +1,7 @@
 #pragma once
 
+#include <headrace/tests/support/source_folder.h>
+
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -18,7 +20,7 @@ struct PackedFile {
 
 /// The files of data_stores/<name>.pack.gz, which write_stores.py made.
 inline std::vector<PackedFile> packed_files(const std::string& name) {
-  const auto path = std::filesystem::path(HEADRACE_SOURCE_DIR) /
+  const auto path = std::filesystem::path(headrace::test::source_folder()) /
                     "tests/loaders/volume/data_stores" / (name + ".pack.gz");
   const gzFile in = ::gzopen(path.c_str(), "rb");
   if (in == nullptr) throw std::runtime_error("no " + path.string());

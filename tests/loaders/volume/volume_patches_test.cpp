@@ -27,7 +27,7 @@ std::int64_t value_at(const VolumeIndex& at) {
 }
 
 /// 1 and 2 in two corners, 9 (which is ignored) in a slab, else 0.
-std::int64_t label_at(const VolumeIndex& at) {
+std::int64_t patch_label_at(const VolumeIndex& at) {
   if (at[1] >= 20 && at[1] < 24) return 9;
   if (at[1] < 6 && at[2] < 8 && at[3] < 10) return 1;
   return at[1] >= 16 && at[1] < 20 && at[2] >= 24 && at[3] >= 28 ? 2 : 0;
@@ -52,11 +52,11 @@ std::shared_ptr<const CachedVolume> cached(const std::shared_ptr<BlockCache>& ca
   return std::make_shared<const CachedVolume>(volume, cache);
 }
 
-VolumeCase case_of(const std::shared_ptr<BlockCache>& cache, DType image = DType::uint8,
-                   DType label = DType::uint8, VolumeIndex extents = shape) {
+VolumeCase patch_case(const std::shared_ptr<BlockCache>& cache, DType image = DType::uint8,
+                      DType label = DType::uint8, VolumeIndex extents = shape) {
   VolumeCase of{.name = "case",
                 .images = {cached(cache, image, value_at, extents)},
-                .label = cached(cache, label, label_at, extents)};
+                .label = cached(cache, label, patch_label_at, extents)};
   of.foreground = std::make_shared<const ForegroundIndex>(
       *of.label, ForegroundOptions{.labels = {1, 2}, .ignore = 9});
   return of;
@@ -111,7 +111,7 @@ TEST_CASE(
   for (const DType dtype : {DType::uint8, DType::int16, DType::float32}) {
     VolumePatchesOptions options = options_of({9, 40, 7});  // wider than the volume
     options.outside = -3.0;
-    const VolumePatches source({case_of(cache, dtype)}, options);
+    const VolumePatches source({patch_case(cache, dtype)}, options);
     Sample sample;
     sample.origin() = {.index = 0, .epoch = 1, .position = 4};
     source.read(0, sample);
@@ -129,7 +129,8 @@ TEST_CASE(
           const bool outside = at[2] < 0 || at[2] >= 34;
           const double wanted =
               outside ? (dtype == DType::uint8 ? 0.0 : -3.0) : static_cast<double>(value_at(at));
-          all = image[i] == static_cast<float>(wanted) && label[i] == (outside ? 9 : label_at(at));
+          all = image[i] == static_cast<float>(wanted) &&
+                label[i] == (outside ? 9 : patch_label_at(at));
         }
         found = all;
       }
@@ -144,7 +145,7 @@ TEST_CASE("Patches are the same bytes for 1, 2 and 8 threads, before and after b
   options.transform = wild();
   std::vector<VolumeCase> cases;
   for (int i = 0; i < 5; ++i)
-    cases.push_back(case_of(cache));
+    cases.push_back(patch_case(cache));
   const auto make = [&](std::uint64_t seed) {
     VolumePatchesOptions seeded = options;
     seeded.seed = seed;
@@ -172,7 +173,7 @@ TEST_CASE("A loader goes on in the midst of a volume's patches") {
   VolumePatchesOptions options = options_of({8, 8, 8});
   options.transform = wild();
   const auto source = std::make_shared<const VolumePatches>(
-      std::vector<VolumeCase>{case_of(cache), case_of(cache)}, options);
+      std::vector<VolumeCase>{patch_case(cache), patch_case(cache)}, options);
   const auto each = std::make_shared<const Expanded>(source, 5);
   const auto make = [&] {
     return Pipeline::from(std::shared_ptr<const Source>(each))
@@ -207,7 +208,7 @@ TEST_CASE("The middle is foreground as often as was asked, its classes alike, an
   options.sampling.foreground = 0.4;
   options.sampling.most_ignored = 0.5;
   options.sampling.attempts = 50;
-  const VolumePatches source({case_of(cache)}, options);
+  const VolumePatches source({patch_case(cache)}, options);
   std::map<int, int> seen;
   constexpr int draws = 10000;
   Sample sample;
@@ -262,7 +263,7 @@ TEST_CASE("nnU-Net's rule takes the last rows of a batch, of one row none") {
 
 TEST_CASE("Channels of several files come in order, with their own mean and deviation") {
   const auto cache = std::make_shared<BlockCache>(1 << 20);
-  VolumeCase of = case_of(cache);
+  VolumeCase of = patch_case(cache);
   of.images.push_back(cached(cache, DType::uint8, [](const VolumeIndex& at) { return at[3]; }));
   of.means = {10.0, 20.0};
   of.deviations = {2.0, 4.0};
@@ -288,7 +289,7 @@ TEST_CASE("What lies outside a label is what was asked for, in a dtype that hold
     VolumePatchesOptions options = options_of({30, 40, 38});
     options.sampling = {.foreground = 0.0, .ignore = ignore, .most_ignored = 1.0};
     options.outside_label = outside;
-    const VolumePatches source({case_of(cache, DType::uint8, stored)}, options);
+    const VolumePatches source({patch_case(cache, DType::uint8, stored)}, options);
     Sample sample;
     sample.origin() = {.index = 0, .epoch = 0, .position = 0};
     source.read(0, sample);
@@ -306,7 +307,7 @@ TEST_CASE("What lies outside a label is what was asked for, in a dtype that hold
 
 TEST_CASE("Labels are values, whatever other cases store") {
   const auto cache = std::make_shared<BlockCache>(1 << 20);
-  VolumeCase of = case_of(cache);
+  VolumeCase of = patch_case(cache);
   const VolumeInfo info{.shape = shape, .block = {1, 8, 8, 8}, .scale = 2.0};
   of.label = std::make_shared<const CachedVolume>(
       made<std::uint8_t>(info, [](const VolumeIndex&) { return std::int64_t{3}; }), cache);
@@ -324,7 +325,7 @@ TEST_CASE("A patch of other extents than were drawn is refused") {
   const auto cache = std::make_shared<BlockCache>(1 << 20);
   VolumePatchesOptions options = options_of({8, 8, 8});
   options.transform = wild();
-  const VolumePatches source({case_of(cache)}, options);
+  const VolumePatches source({patch_case(cache)}, options);
   Sample sample;
   sample.origin() = {.index = 0, .epoch = 0, .position = 0};
   source.read(0, sample);
@@ -342,29 +343,29 @@ TEST_CASE("Cases that do not fit are refused by name") {
   };
   const VolumePatchesOptions options = options_of({8, 8, 8});
   refused({}, options, "there must be a case");
-  VolumeCase of = case_of(cache);
-  of.label = cached(cache, DType::uint8, label_at, {1, 30, 34, 37});
+  VolumeCase of = patch_case(cache);
+  of.label = cached(cache, DType::uint8, patch_label_at, {1, 30, 34, 37});
   refused({of}, options, "1 channel of 30 x 34 x 38 voxels");
-  of = case_of(cache);
+  of = patch_case(cache);
   of.foreground = nullptr;
   refused({of}, options, "must have an index of its classes");
-  of = case_of(cache);
+  of = patch_case(cache);
   of.images.push_back(of.images[0]);
-  refused({case_of(cache), of}, options, "must have 1 channels");
-  refused({case_of(cache)}, options_of({0, 8, 8}), "1 to 4096 voxels");
+  refused({patch_case(cache), of}, options, "must have 1 channels");
+  refused({patch_case(cache)}, options_of({0, 8, 8}), "1 to 4096 voxels");
   VolumePatchesOptions odd = options_of({8, 8, 8});
   odd.outside = std::nan("");
-  refused({case_of(cache)}, odd, "outside must be finite");
+  refused({patch_case(cache)}, odd, "outside must be finite");
   odd = options_of({8, 8, 8});
   odd.label = odd.image;
-  refused({case_of(cache)}, odd, "names of their own");
-  of = case_of(cache);
+  refused({patch_case(cache)}, odd, "names of their own");
+  of = patch_case(cache);
   of.deviations = {std::numeric_limits<double>::infinity()};
   refused({of}, options, "must be finite and above 0");
   VolumePatchesOptions rough = options_of({8, 8, 4096});
   rough.transform.elastic = 1.0;
   rough.transform.elastic_sigma = 1.0;
-  refused({case_of(cache)}, rough, "elastic_sigma must be larger");
+  refused({patch_case(cache)}, rough, "elastic_sigma must be larger");
 }
 
 TEST_CASE("Labels that are no whole numbers are a data error that names the file") {

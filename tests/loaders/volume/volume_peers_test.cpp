@@ -1,5 +1,6 @@
 // Files that other libraries wrote and what these read of them, see volume_files.py.
 #include <headrace/loaders/volume/open_volume.h>
+#include <headrace/tests/loaders/volume/volume_data.h>
 #include <headrace/tests/loaders/volume/whole_volume.h>
 
 #include <filesystem>
@@ -21,12 +22,8 @@ struct Expected {
   std::uint32_t sum = 0;
 };
 
-std::filesystem::path data() {
-  return std::filesystem::path(HEADRACE_SOURCE_DIR) / "tests/loaders/volume/data";
-}
-
 std::vector<Expected> expected() {
-  std::ifstream from(data() / "expected.txt");
+  std::ifstream from(volume_data() / "expected.txt");
   std::vector<Expected> all;
   for (std::string line; std::getline(from, line);) {
     std::istringstream words(line);
@@ -51,7 +48,7 @@ std::vector<Expected> expected() {
 }
 
 std::shared_ptr<const Volume> open(const Expected& one) {
-  return open_volume(data() / one.file, {.dataset = one.dataset});
+  return open_volume(volume_data() / one.file, {.dataset = one.dataset});
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 using namespace headrace;
 using test::MadeVolume;
 using test::numbered;
+using test::odd_volume;
 
 namespace {
 
@@ -64,8 +65,6 @@ Outside filled(T value) {
   return outside;
 }
 
-constexpr VolumeInfo odd{.shape = {2, 7, 9, 11}, .block = {1, 3, 4, 5}};
-
 /// Every begin and end from beyond one edge to beyond the other, a few to an axis.
 template <class T>
 void check_boxes(const Reader<T>& reader, const Outside& outside) {
@@ -92,16 +91,16 @@ void check_boxes(const Reader<T>& reader, const Outside& outside) {
 }  // namespace
 
 TEST_CASE("boxes inside, across blocks and beyond every edge hold the voxels and the fill") {
-  check_boxes(Reader<std::uint16_t>(odd), filled<std::uint16_t>(0x1234));
-  check_boxes(Reader<std::uint8_t>(odd), filled<std::uint8_t>(5));
-  check_boxes(Reader<float>(odd), filled(-1024.0F));
-  check_boxes(Reader<double>(odd), filled(0.0));
+  check_boxes(Reader<std::uint16_t>(odd_volume), filled<std::uint16_t>(0x1234));
+  check_boxes(Reader<std::uint8_t>(odd_volume), filled<std::uint8_t>(5));
+  check_boxes(Reader<float>(odd_volume), filled(-1024.0F));
+  check_boxes(Reader<double>(odd_volume), filled(0.0));
 }
 
 TEST_CASE("boxes beyond every edge hold the nearest voxels where edges are replicated") {
   const Outside edge{.rule = Outside::Rule::edge};
-  check_boxes(Reader<std::uint16_t>(odd), edge);
-  check_boxes(Reader<float>(odd), edge);
+  check_boxes(Reader<std::uint16_t>(odd_volume), edge);
+  check_boxes(Reader<float>(odd_volume), edge);
 }
 
 TEST_CASE("a volume of one voxel is read inside and beyond") {
@@ -114,7 +113,7 @@ TEST_CASE("a volume of one voxel is read inside and beyond") {
 }
 
 TEST_CASE("a box in memory with gaps leaves the gaps alone") {
-  const Reader<std::uint16_t> reader(odd);
+  const Reader<std::uint16_t> reader(odd_volume);
   const VolumeBox box{{0, -1, 2, -1}, {2, 4, 8, 6}};
   const std::vector<std::uint16_t> truth = reader.expected(box, {.rule = Outside::Rule::edge});
   constexpr std::int64_t row = 10, slice = 10 * 7, channel = slice * 6;
@@ -138,7 +137,7 @@ TEST_CASE("a box in memory with gaps leaves the gaps alone") {
 }
 
 TEST_CASE("only the blocks that a box touches are read") {
-  const Reader<std::uint16_t> reader(odd);
+  const Reader<std::uint16_t> reader(odd_volume);
   reader.read({{0, 0, 0, 0}, {1, 3, 4, 5}});
   CHECK(reader.volume->reads == 1);
   reader.read({{0, 2, 3, 4}, {1, 4, 5, 6}});
@@ -151,7 +150,7 @@ TEST_CASE("only the blocks that a box touches are read") {
 }
 
 TEST_CASE("a box is cached when nothing of it would be decoded") {
-  const Reader<std::uint16_t> reader(odd);
+  const Reader<std::uint16_t> reader(odd_volume);
   const VolumeBox box{{0, -2, 3, 4}, {2, 4, 5, 60}};
   CHECK_FALSE(reader.cached.cached(box));
   reader.cached.prefetch(box);
@@ -164,7 +163,7 @@ TEST_CASE("a box is cached when nothing of it would be decoded") {
 }
 
 TEST_CASE("a block that cannot be decoded ends the read, and the next one tries again") {
-  const Reader<std::uint16_t> reader(odd);
+  const Reader<std::uint16_t> reader(odd_volume);
   reader.volume->on_read = [](const VolumeIndex& place) {
     if (place == VolumeIndex{0, 1, 1, 1}) throw DataError("[volume] made: damaged");
   };
@@ -178,7 +177,7 @@ TEST_CASE("a block that cannot be decoded ends the read, and the next one tries 
 TEST_CASE("1, 2 and 8 threads read the same bytes") {
   std::vector<std::vector<float>> first;
   for (const int threads : {1, 2, 8}) {
-    const Reader<float> reader(odd, 2000);  // eight blocks of 240 bytes
+    const Reader<float> reader(odd_volume, 2000);  // eight blocks of 240 bytes
     std::vector<std::vector<float>> boxes(64);
     std::vector<std::jthread> crew;
     for (int t = 0; t < threads; ++t) {
@@ -200,7 +199,7 @@ TEST_CASE("1, 2 and 8 threads read the same bytes") {
 
 TEST_CASE("a volume takes its blocks with it when it ends") {
   const auto cache = std::make_shared<BlockCache>(1 << 20);
-  const auto volume = std::make_shared<MadeVolume<float>>(odd, numbered<float>);
+  const auto volume = std::make_shared<MadeVolume<float>>(odd_volume, numbered<float>);
   {
     const CachedVolume one(volume, cache);
     one.prefetch({{0, 0, 0, 0}, {2, 7, 9, 11}});

@@ -6,7 +6,6 @@
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,11 +17,6 @@ using namespace headrace::test;
 namespace fs = std::filesystem;
 
 namespace {
-
-void write(const fs::path& path, const std::string& bytes) {
-  fs::create_directories(path.parent_path());
-  std::ofstream(path, std::ios::binary) << bytes;
-}
 
 std::string replaced(std::string text, const std::string& before, const std::string& after) {
   const auto at = text.find(before);
@@ -38,14 +32,14 @@ const std::string v3 =
     R"("chunk_grid":{"name":"regular","configuration":{"chunk_shape":[4,5,6]}},)"
     R"("chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":["bytes"],)"
     R"("attributes":{}})";
-const std::string shards =
+const std::string sharding =
     R"([{"name":"sharding_indexed","configuration":{"chunk_shape":[2,5,6],"codecs":["bytes"],)"
     R"("index_codecs":["bytes"],"index_location":"start"}}])";
 
 /// What is said of an array whose metadata are those.
-std::string refusal(const std::string& metadata, const VolumeLimits& limits = {}) {
+std::string metadata_refusal(const std::string& metadata, const VolumeLimits& limits = {}) {
   const TemporaryFolder folder;
-  write(
+  make_file(
       folder / (metadata.find("\"zarr_format\":3") == std::string::npos ? ".zarray" : "zarr.json"),
       metadata);
   const std::string message =
@@ -88,7 +82,7 @@ bool reads(const fs::path& array) {
 
 TEST_CASE("metadata of version 2 that break a rule are refused by its name") {
   const auto tried = [](const std::string& before, const std::string& after) {
-    return refusal(replaced(v2, before, after));
+    return metadata_refusal(replaced(v2, before, after));
   };
   CHECK(contains(tried("[4,5,6]", "[-4,5,6]"), "whole numbers from 1 on"));
   CHECK(contains(tried("[4,5,6]", "[0,5,6]"), "whole numbers from 1 on"));
@@ -115,7 +109,7 @@ TEST_CASE("metadata of version 2 that break a rule are refused by its name") {
 
 TEST_CASE("metadata of version 3 that break a rule are refused by its name") {
   const auto tried = [](const std::string& before, const std::string& after) {
-    return refusal(replaced(v3, before, after));
+    return metadata_refusal(replaced(v3, before, after));
   };
   CHECK(contains(tried("\"regular\"", "\"rectilinear\""), "\"chunk_grid\" must be regular"));
   CHECK(contains(tried("[\"bytes\"]", "[]"), "1 to 16 codecs"));
@@ -135,41 +129,43 @@ TEST_CASE("metadata of version 3 that break a rule are refused by its name") {
   CHECK(contains(tried("\"default\"", "\"fanout\""), "\"chunk_key_encoding\""));
   CHECK(contains(tried("\"array\"", "\"group\""), "OME-Zarr image"));
 
-  const std::string sharded = replaced(v3, "[\"bytes\"]", shards);
-  CHECK(contains(refusal(replaced(sharded, "[2,5,6]", "[3,5,6]")), "must divide the shard"));
-  CHECK(contains(
-      refusal(replaced(sharded, "[\"bytes\"],\"index_codecs\"", shards + ",\"index_codecs\"")),
-      "each in its place, got \"sharding_indexed\""));
-  CHECK(contains(refusal(replaced(sharded, "\"start\"", "\"middle\"")), "\"index_location\""));
-  CHECK(contains(refusal(replaced(sharded, "\"index_codecs\":[\"bytes\"]",
-                                  "\"index_codecs\":[\"bytes\",\"gzip\"]")),
+  const std::string sharded = replaced(v3, "[\"bytes\"]", sharding);
+  CHECK(
+      contains(metadata_refusal(replaced(sharded, "[2,5,6]", "[3,5,6]")), "must divide the shard"));
+  CHECK(contains(metadata_refusal(replaced(sharded, "[\"bytes\"],\"index_codecs\"",
+                                           sharding + ",\"index_codecs\"")),
+                 "each in its place, got \"sharding_indexed\""));
+  CHECK(contains(metadata_refusal(replaced(sharded, "\"start\"", "\"middle\"")),
+                 "\"index_location\""));
+  CHECK(contains(metadata_refusal(replaced(sharded, "\"index_codecs\":[\"bytes\"]",
+                                           "\"index_codecs\":[\"bytes\",\"gzip\"]")),
                  "\"index_codecs\" must be bytes and crc32c"));
   const std::string many = replaced(replaced(sharded, "[2,5,6]", "[1,1,1]"),
                                     "\"chunk_shape\":[4,5,6]", "\"chunk_shape\":[4194304,5,6]");
-  CHECK(contains(refusal(many), "chunks in a shard"));
+  CHECK(contains(metadata_refusal(many), "chunks in a shard"));
 }
 
 TEST_CASE("metadata may be neither deep nor large") {
   const std::string deep(100000, '[');
-  CHECK(contains(refusal("{\"zarr_format\":2,\"x\":" + deep), "nest at most 32 deep"));
+  CHECK(contains(metadata_refusal("{\"zarr_format\":2,\"x\":" + deep), "nest at most 32 deep"));
   std::string many = "{\"zarr_format\":2,\"x\":[0";
   for (int i = 0; i < (1 << 20); ++i)
     many += ",0";
-  CHECK(contains(refusal(many + "]}"), "at most a million values"));
-  CHECK(contains(refusal(v2, {.metadata_bytes = 64}), "at most 64 bytes"));
-  CHECK(contains(refusal("{\"zarr_format\":2"), "must be JSON"));
-  CHECK(contains(refusal("[]"), "must be a JSON object"));
+  CHECK(contains(metadata_refusal(many + "]}"), "at most a million values"));
+  CHECK(contains(metadata_refusal(v2, {.metadata_bytes = 64}), "at most 64 bytes"));
+  CHECK(contains(metadata_refusal("{\"zarr_format\":2"), "must be JSON"));
+  CHECK(contains(metadata_refusal("[]"), "must be a JSON object"));
 }
 
 TEST_CASE("a group leads to no array outside it") {
   const TemporaryFolder folder;
   const fs::path group = folder / "group";
-  write(folder / "other" / ".zarray", v2);
-  write(group / ".zgroup", R"({"zarr_format":2})");
+  make_file(folder / "other" / ".zarray", v2);
+  make_file(group / ".zgroup", R"({"zarr_format":2})");
   fs::create_directory_symlink(folder / "other", group / "link");
   fs::create_directories(group / "empty");
   const auto tried = [&](const std::string& path) {
-    write(group / ".zattrs", R"({"multiscales":[{"datasets":[{"path":")" + path + "\"}]}]}");
+    make_file(group / ".zattrs", R"({"multiscales":[{"datasets":[{"path":")" + path + "\"}]}]}");
     return message_of<DataError>([&] { open_zarr_volume(group); });
   };
   CHECK(contains(tried("../other"), "must lead down from its group, got \"../other\""));
@@ -179,19 +175,19 @@ TEST_CASE("a group leads to no array outside it") {
   CHECK(contains(tried("link"), "a link leads out of it"));
   CHECK(contains(tried("nothing"), "there is none"));
   CHECK(contains(tried("empty"), "must be an array, got none"));
-  write(group / ".zattrs", R"({"multiscales":[{"datasets":[]}]})");
+  make_file(group / ".zattrs", R"({"multiscales":[{"datasets":[]}]})");
   CHECK(contains(message_of<DataError>([&] { open_zarr_volume(group); }), "\"datasets\""));
-  write(group / ".zattrs", "{}");
+  make_file(group / ".zattrs", "{}");
   CHECK(contains(message_of<DataError>([&] { open_zarr_volume(group); }), "OME-Zarr image"));
 }
 
 TEST_CASE("axes, units and steps of an image must be known") {
   const TemporaryFolder folder;
-  write(folder / "0/.zarray", v2);
+  make_file(folder / "0/.zarray", v2);
   const auto tried = [&](const std::string& axes, const std::string& steps = "[]") {
-    write(folder / ".zattrs", R"({"multiscales":[{"axes":)" + axes +
-                                  R"(,"datasets":[{"path":"0","coordinateTransformations":)" +
-                                  steps + "}]}]}");
+    make_file(folder / ".zattrs", R"({"multiscales":[{"axes":)" + axes +
+                                      R"(,"datasets":[{"path":"0","coordinateTransformations":)" +
+                                      steps + "}]}]}");
     return message_of<DataError>([&] { open_zarr_volume(folder.path()); });
   };
   const std::string zyx = R"(["z","y","x"])";
@@ -209,17 +205,17 @@ TEST_CASE("axes, units and steps of an image must be known") {
 
 TEST_CASE("chunks that are not what they should be are refused by file") {
   const TemporaryFolder folder;
-  write(folder / ".zarray", v2);
-  write(folder / "0.0.0", std::string(119, 'x'));
+  make_file(folder / ".zarray", v2);
+  make_file(folder / "0.0.0", std::string(119, 'x'));
   CHECK(contains(read_refusal(folder.path()), "file 0.0.0: a chunk decodes to 119 bytes, it has"));
-  write(folder / "0.0.0", std::string(1 << 20, 'x'));
+  make_file(folder / "0.0.0", std::string(1 << 20, 'x'));
   CHECK(contains(read_refusal(folder.path()), "bytes stored, got 1048576"));
   fs::remove(folder / "0.0.0");
   fs::create_directory(folder / "0.0.0");
   CHECK(contains(read_refusal(folder.path()), "must be a regular file"));
-  write(folder / "secret/x", std::string(120, 'x'));
+  make_file(folder / "secret/x", std::string(120, 'x'));
   const TemporaryFolder outside;
-  write(outside / "x", std::string(120, 'x'));
+  make_file(outside / "x", std::string(120, 'x'));
   fs::create_symlink(outside / "x", folder / "1.0.0");
   CHECK(contains(read_refusal(folder.path(), {0, 1, 0, 0}), "a link leads out of it"));
 
@@ -257,14 +253,14 @@ TEST_CASE("every codec takes every cut of a chunk, and any byte of it changed") 
 
 TEST_CASE("an index of a shard that lies is refused") {
   const TemporaryFolder folder;
-  write(folder / "zarr.json", replaced(v3, "[\"bytes\"]", shards));
+  make_file(folder / "zarr.json", replaced(v3, "[\"bytes\"]", sharding));
   const std::string chunk(120, 'x');
   const std::uint64_t none = ~std::uint64_t{0};
   const auto tried = [&](const std::vector<std::uint64_t>& numbers) {
     std::string bytes;
     for (const std::uint64_t number : numbers)
       bytes += little_endian(number);
-    write(folder / "c/0/0/0", bytes + chunk);
+    make_file(folder / "c/0/0/0", bytes + chunk);
     return read_refusal(folder.path());
   };
   CHECK(contains(tried({32, 200, none, none}), "chunk 0 has 200 bytes from 32 on, the file has"));
@@ -273,11 +269,11 @@ TEST_CASE("an index of a shard that lies is refused") {
   CHECK(contains(tried({32, none, none, none}), "the file is damaged"));
   CHECK(contains(tried({32, 119, none, none}), "decodes to 119 bytes"));
   CHECK(contains(tried({32, 120, 0, none}), "chunk 1"));
-  write(folder / "c/0/0/0", "short");
+  make_file(folder / "c/0/0/0", "short");
   CHECK(contains(read_refusal(folder.path()), "an index of 32 bytes, the file has 5"));
 
-  write(folder / "zarr.json",
-        replaced(replaced(v3, "[\"bytes\"]", shards), "\"index_codecs\":[\"bytes\"]",
-                 "\"index_codecs\":[\"bytes\",\"crc32c\"]"));
+  make_file(folder / "zarr.json",
+            replaced(replaced(v3, "[\"bytes\"]", sharding), "\"index_codecs\":[\"bytes\"]",
+                     "\"index_codecs\":[\"bytes\",\"crc32c\"]"));
   CHECK(contains(tried({36, 120, none, none}), "another checksum"));
 }

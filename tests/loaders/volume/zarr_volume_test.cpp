@@ -29,7 +29,7 @@ const Stores& stores() {
   return all;
 }
 
-double fill_of(const std::string& path) {
+double zarr_fill(const std::string& path) {
   const std::map<std::string, double> fills{
       {"v2_missing", 7}, {"v3_missing", 513}, {"v3_missing_half", -1.5}, {"v3_shards_missing", 9}};
   const auto found = fills.find(path);
@@ -48,7 +48,7 @@ TEST_CASE("what zarr-python writes is read voxel by voxel, whatever the codec") 
     CAPTURE(stored.path);
     if (!has_blosc && is_blosc(stored.path)) continue;
     const auto volume = open_zarr_volume(stores().folder / stored.path);
-    check_volume_values(*volume, stored, fill_of(stored.path));
+    check_volume_values(*volume, stored, zarr_fill(stored.path));
   }
 }
 

@@ -107,7 +107,7 @@ def summary(tensor):
 
 
 print("// Written by make_residual_unet3d_values.py: torch", torch.__version__.split("+")[0])
-print("// clang-format off\ninline const Reference references[] = {")
+print("// clang-format off\ninline const UNet3dReference unet3d_references[] = {")
 for title, channels, classes, base, count, sizes in CASES:
     net = Network(channels, classes, base, count).double()
     shapes = sorted(f"{key} {list(value.shape)}\n" for key, value in net.state_dict().items())
