@@ -70,6 +70,11 @@ count_tests() {
       passed += ok[1]; failed += no[1]; good += ok[1]; bad += no[1]; summary = 1
     }
     inside && /^SKIPPED: / { skip++ }
+    # Scripts of tests/programs say on their last line what scripts/test says.
+    inside && /^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/ { closing = NR; ok[1] = $1 + $5; no[1] = $3 }
+    /^<end of output>$/ && closing && closing == NR - 1 {
+      passed += ok[1]; failed += no[1]; good += ok[1]; bad += no[1]; summary = 1
+    }
     # What its output decides is one case: a planted fault, which some case must find.
     /^Test (Pass|Fail) Reason:$/ { passed -= good; failed -= bad; good = bad = summary = 0 }
     /^Test (Passed\.|Pass Reason:)$/ { if (!summary) passed++; passed -= skip; skipped += skip; inside = 0 }
