@@ -18,6 +18,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Kept in the binary as it is: by it scripts/bundle sees that the tests run only where they were
+// built.
+[[gnu::used]] const char headrace_path[] = HEADRACE_PROGRAM;
+
 [[noreturn]] void become(const fs::path& program, const std::vector<char*>& words,
                          const StartOptions& options, int out, int err) {
   ::dup2(out, STDOUT_FILENO);
@@ -107,7 +111,7 @@ Finished run_program(const fs::path& program, const std::vector<std::string>& ar
 }
 
 const std::string& headrace_program() {
-  static const std::string program = HEADRACE_PROGRAM;
+  static const std::string program = headrace_path;
   return program;
 }
 #ifdef HEADRACE_LEAKING_PROGRAM

@@ -27,6 +27,7 @@ test_contents() {
     ! readelf -d "$file" | grep -E 'R(UN)?PATH' || fail "$file has a search path of its own"
     [[ "$file" == lib/headrace/* ]] || ! readelf -d "$file" | grep -E 'NEEDED.*lib(cu(da|blas|dnn|fft|file|pti|rand|solver|sparse)|nv)' || fail "$file needs CUDA"
   done
+  [[ ! -e tests/headrace_apps_tests ]] || fail "tests that start the program of the build folder came in"
   [[ -x tests/headrace_engine_tests && -x benchmarks/stage_overhead_benchmark ]] || fail "tests or benchmarks are missing"
   [[ -x lib/headrace/headrace-hdf5 ]] || fail "the helper that reads HDF5 files is missing"
   grep -E '^glibc=2\.[0-9]+' lib/requirements || fail "does not say which C library it needs"

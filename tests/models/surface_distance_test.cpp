@@ -61,9 +61,10 @@ bool holds(const std::string& text, const std::string& part) {
 TEST_CASE(
     "the truncated distance of a known volume has the counts that were computed independently") {
   const at::Tensor d = truncated_distance(volume_truth(), 2.0, at::kDouble);
-  const auto count = [&](double squared) {
-    return (d == std::sqrt(squared)).sum().item<std::int64_t>();
-  };
+  const auto count =
+      [&](double squared) {  // LibTorch's roots differ in the last place by processor
+        return ((d - std::sqrt(squared)).abs() < 1e-12).sum().item<std::int64_t>();
+      };
   CHECK(count(0) == 36);
   CHECK(count(1) == 66);
   CHECK(count(2) == 40);
