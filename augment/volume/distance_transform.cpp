@@ -26,14 +26,6 @@ Schema DistanceTransform::schema(const Schema& in) const {
   return out;
 }
 
-std::string DistanceTransform::parameters() const {
-  std::string text = "distance 1 " + detail::choice_text(labels, ignore) + ", most " +
-                     detail::exact_text(most) + ", spacing";
-  for (double side : spacing)
-    text += " " + detail::exact_text(side);
-  return text;
-}
-
 std::size_t DistanceTransform::working_bytes(const Schema& in) const {
   const detail::LabelGrid grid = detail::label_grid(detail::label_field(in, field, name()).shape);
   return sizeof(float) * detail::distance_values(grid) + static_cast<std::size_t>(grid.count());

@@ -29,13 +29,9 @@ struct HEADRACE_API DistanceTransform {
   std::string field = "label";
   std::string to = "distance";
 
-  static constexpr DType result = DType::float32;
-
   std::string name() const { return "distance transform"; }
   /// Throws ConfigError for parameters that cannot be right and for fields that are no labels.
   Schema schema(const Schema& in) const;
-  /// All that the values depend on beside the label, for LabelCache.
-  std::string parameters() const;
   std::size_t working_bytes(const Schema& in) const;
   /// Throws DataError for what is no label.
   void operator()(Sample& sample) const;

@@ -49,11 +49,6 @@ Schema Skeleton::schema(const Schema& in) const {
   return out;
 }
 
-std::string Skeleton::parameters() const {
-  return "skeleton 1 " + detail::choice_text(labels, ignore) + ", grow " + std::to_string(grow) +
-         (keep_labels ? ", labels" : "") + (slices ? ", slices" : "");
-}
-
 std::size_t Skeleton::working_bytes(const Schema& in) const {
   const detail::LabelGrid grid = detail::label_grid(detail::label_field(in, field, name()).shape);
   return detail::thinning_bytes(grid) + static_cast<std::size_t>(grid.count());

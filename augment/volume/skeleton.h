@@ -30,13 +30,9 @@ struct HEADRACE_API Skeleton {
   std::string field = "label";
   std::string to = "skeleton";
 
-  static constexpr DType result = DType::uint8;
-
   std::string name() const { return "skeleton"; }
   /// Throws ConfigError for parameters that cannot be right and for fields that are no labels.
   Schema schema(const Schema& in) const;
-  /// All that the values depend on beside the label, for LabelCache.
-  std::string parameters() const;
   std::size_t working_bytes(const Schema& in) const;
   /// Throws DataError for what is no label, and, with keep_labels, for one beyond 255.
   void operator()(Sample& sample) const;

@@ -60,11 +60,6 @@ Schema SoftSkeleton::schema(const Schema& in) const {
   return out;
 }
 
-std::string SoftSkeleton::parameters() const {
-  return "soft skeleton 1 " + detail::choice_text(labels, ignore) + ", iterations " +
-         std::to_string(iterations) + (operators == Operators::cube ? ", cube" : "");
-}
-
 std::size_t SoftSkeleton::working_bytes(const Schema& in) const {
   const GridExtent extent = detail::label_extent(detail::label_field(in, field, name()).shape);
   return detail::BitMorphology::bytes(extent) + 4 * VoxelBits::bytes(extent);

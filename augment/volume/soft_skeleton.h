@@ -34,13 +34,9 @@ struct HEADRACE_API SoftSkeleton {
   std::string field = "label";
   std::string to = "soft_skeleton";
 
-  static constexpr DType result = DType::uint8;
-
   std::string name() const { return "soft skeleton"; }
   /// Throws ConfigError for parameters that cannot be right and for fields that are no labels.
   Schema schema(const Schema& in) const;
-  /// All that the values depend on beside the label, for LabelCache.
-  std::string parameters() const;
   std::size_t working_bytes(const Schema& in) const;
   /// Throws DataError for what is no label.
   void operator()(Sample& sample) const;

@@ -136,10 +136,10 @@ TEST_CASE("every public operation of augment has its file in the list's folder")
     files += headrace::test::content_of(entry.path());
   // The window of a task's arrays is their section `array`; predictions are no samples, nor is what
   // measures look at.
-  const std::set<std::string> others{
-      "frame_window",  "closing",         "components",  "grid_extent",       "label_cache",
-      "label_overlap", "resample_scores", "window_grid", "volume_parameters", "smooth_scores",
-      "betti",         "voxel_bits",      "voxel_runs"};
+  const std::set<std::string> others{"frame_window", "closing",           "components",
+                                     "grid_extent",  "label_overlap",     "resample_scores",
+                                     "window_grid",  "volume_parameters", "smooth_scores",
+                                     "betti",        "voxel_bits",        "voxel_runs"};
   for (const char* folder : {"augment", "augment/spectrogram", "augment/volume"}) {
     for (const auto& entry : fs::directory_iterator(root / folder)) {
       if (entry.path().extension() != ".h" || others.contains(entry.path().stem())) continue;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 namespace headrace::inline v1::detail {
 namespace {
@@ -76,19 +75,6 @@ Tensor label_of(const Sample& sample, const std::string& field) {
   if (is_label(tensor.dtype(), tensor.shape())) return tensor;
   throw DataError("field \"" + field + label_rule + std::string(name_of(tensor.dtype())) + " " +
                   to_string(tensor.shape()));
-}
-
-std::string exact_text(double value) {
-  char text[40];
-  const auto end = std::to_chars(text, text + sizeof(text), value).ptr;
-  return {text, end};
-}
-
-std::string choice_text(const std::vector<std::int64_t>& labels, std::int64_t ignore) {
-  std::string text = labels.empty() ? "but " + std::to_string(ignore) : "of";
-  for (std::int64_t label : labels)
-    text += " " + std::to_string(label);
-  return text;
 }
 
 void mark_labels(const Tensor& tensor, const std::vector<std::int64_t>& labels, std::int64_t ignore,

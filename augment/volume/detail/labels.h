@@ -53,12 +53,6 @@ void with_labels(const Tensor& tensor, const Use& use) {
   }
 }
 
-/// The shortest text that reads as that number again.
-std::string exact_text(double value);
-
-/// mark_labels()'s parameters as text, each told from each.
-std::string choice_text(const std::vector<std::int64_t>& labels, std::int64_t ignore);
-
 /// Which labels an operation is about: those of `labels`, or, where there are none, all but 0 and
 /// `ignore`. Writes 1 and 0.
 void mark_labels(const Tensor& tensor, const std::vector<std::int64_t>& labels, std::int64_t ignore,

@@ -1,4 +1,3 @@
-#include <headrace/augment/volume/label_cache.h>
 #include <headrace/augment/volume/soft_skeleton.h>
 #include <headrace/augment/volume/voxel_bits.h>
 #include <headrace/engine/base/error.h>
@@ -91,14 +90,6 @@ TEST_CASE(
   CHECK(of({.iterations = 2}) == Bytes{0, 0, 0, 1, 1, 0, 0, 0, 1, 0});
   CHECK(of({.labels = {9}}) == Bytes(10, 0));
   CHECK(of({.labels = {0, 2, 3, 5}}) == Bytes(10, 0));  // all of it: nothing erodes
-}
-
-TEST_CASE("soft skeletons can be kept by a cache, which tells their parameters apart") {
-  CHECK(SoftSkeleton{}.parameters() != SoftSkeleton{.iterations = 4}.parameters());
-  CHECK(SoftSkeleton{}.parameters() != SoftSkeleton{.operators = Operators::cube}.parameters());
-  CHECK(SoftSkeleton{}.parameters() != SoftSkeleton{.ignore = 2}.parameters());
-  const Schema in{FieldSpec::fixed("label", DType::uint8, Shape{4, 5, 6})};
-  CHECK_THROWS_AS(CachedLabels<SoftSkeleton>{}.schema(in), ConfigError);  // no cache
 }
 
 TEST_CASE("soft skeletons refuse what cannot be right") {
