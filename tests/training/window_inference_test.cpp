@@ -1,14 +1,14 @@
-// Windows of volumes become whole volumes: as sliding_window() does it, whatever the batches.
-#include <headrace/training/sliding_window.h>
+// Windows of volumes become whole volumes, whatever the batches.
+#include <headrace/tests/support/skip.h>
 #include <headrace/training/window_inference.h>
 
+#include "../support/torch_gpu.h"
 #include "ladder_run.h"
+#include "window_data.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
+#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,118 +19,29 @@ using headrace::BadSamples;
 using headrace::Batch;
 using headrace::ConfigError;
 using headrace::DataError;
-using headrace::DType;
-using headrace::FieldSpec;
-using headrace::GridBox;
-using headrace::GridExtent;
 using headrace::Loader;
 using headrace::NextBatch;
 using headrace::Pipeline;
-using headrace::Sample;
-using headrace::Schema;
 using headrace::Source;
 using headrace::Tail;
-using headrace::voxels_of;
-using headrace::WindowGrid;
+using headrace::test::defined_scores;
+using headrace::test::network;
 using headrace::test::nth;
+using headrace::test::patch;
 using headrace::test::Refusal;
 using headrace::test::tensors_made_by;
+using headrace::test::WindowData;
 namespace models = headrace::models;
 
 namespace {
-
-constexpr GridExtent patch{4, 6, 8};
-
-struct TestVolume {
-  at::Tensor image;  // [1, z, y, x]
-  at::Tensor label;  // [z, y, x]
-};
-
-TestVolume volume_of(const GridExtent& extent) {
-  const at::Tensor places = at::arange(voxels_of(extent), at::kDouble);
-  const at::Tensor image = (places * 12.9898).sin().mul(43758.5453).frac().to(at::kFloat);
-  return {.image = image.view({1, extent[0], extent[1], extent[2]}),
-          .label = (places.to(at::kLong) % 251).view({extent[0], extent[1], extent[2]})};
-}
-
-// The same windows as an example has them, zeros outside.
-at::Tensor window_of(const at::Tensor& volume, const GridBox& window) {
-  at::Tensor filled = at::zeros({volume.size(0), patch[0], patch[1], patch[2]}, volume.options());
-  at::Tensor from = volume, to = filled;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const auto dim = static_cast<std::int64_t>(axis) + 1;
-    const std::int64_t begin = std::max<std::int64_t>(window.begin[axis], 0);
-    const std::int64_t end = std::min(window.end[axis], volume.size(dim));
-    from = from.narrow(dim, begin, end - begin);
-    to = to.narrow(dim, begin - window.begin[axis], end - begin);
-  }
-  to.copy_(from);
-  return filled;
-}
-
-// Three volumes, the second smaller than a window, the last one window.
-class WindowData final : public Source {
- public:
-  WindowData() {
-    for (const GridExtent& extent : {GridExtent{9, 14, 19}, GridExtent{3, 9, 5}, patch}) {
-      volumes.push_back(volume_of(extent));
-      auto& grids = *windows;
-      grids.push_back({.name = "case " + std::to_string(grids.size()),
-                       .grid = WindowGrid(extent, {.patch = patch})});
-    }
-  }
-
-  std::string name() const override { return "windows"; }
-  std::int64_t size() const override {
-    std::int64_t count = 0;
-    for (const WindowedVolume& one : *windows)
-      count += one.grid.size();
-    return count;
-  }
-  Schema fields() const override {
-    return {FieldSpec::fixed("image", DType::float32, {1, patch[0], patch[1], patch[2]}),
-            FieldSpec::fixed("label", DType::int64, {patch[0], patch[1], patch[2]})};
-  }
-  void read(std::int64_t index, Sample& sample) const override {
-    if (index == broken) throw DataError("a window that cannot be read");
-    std::size_t number = 0;
-    while (index >= (*windows)[number].grid.size())
-      index -= (*windows)[number++].grid.size();
-    const GridBox window = (*windows)[number].grid[index];
-    const at::Tensor image = window_of(volumes[number].image, window);
-    const at::Tensor label = window_of(volumes[number].label.unsqueeze(0), window);
-    std::memcpy(
-        sample.make("image", DType::float32, {1, patch[0], patch[1], patch[2]}).data<float>(),
-        image.const_data_ptr<float>(), image.nbytes());
-    std::memcpy(
-        sample.make("label", DType::int64, {patch[0], patch[1], patch[2]}).data<std::int64_t>(),
-        label.const_data_ptr<std::int64_t>(), label.nbytes());
-  }
-
-  std::vector<TestVolume> volumes;
-  std::shared_ptr<std::vector<WindowedVolume>> windows =
-      std::make_shared<std::vector<WindowedVolume>>();
-  std::int64_t broken = -1;
-};
-
-// Two classes with the voxels around, and the place in the window: overlapping windows disagree.
-at::Tensor network(const at::Tensor& windows) {
-  const at::Tensor along = at::arange(windows.size(4), at::kFloat);
-  const at::Tensor first = windows + along;
-  return at::cat({first, windows.roll(1, 4) - windows * windows}, 1).contiguous();
-}
 
 Prediction predict(const Example& example) {
   return {.scores = network(only(example.inputs, "input"))};
 }
 
-SlidingWindowOptions like(const WindowInferenceOptions& options) {
-  return {.windows = {.patch = patch}, .weights = options.weights, .mirror = options.mirror};
-}
-
 // What came of all batches.
 std::vector<Cases> pass(const std::shared_ptr<WindowData>& data, std::int64_t batch,
-                        const WindowInferenceOptions& options) {
+                        const WindowInferenceOptions& options, at::Device device = at::kCPU) {
   WindowInference inference(data->windows, options);
   Loader loader = Pipeline::from(std::shared_ptr<const Source>(data))
                       .batch({.size = batch, .tail = Tail::shorter})
@@ -139,21 +50,26 @@ std::vector<Cases> pass(const std::shared_ptr<WindowData>& data, std::int64_t ba
   while (true) {
     const NextBatch next = loader.next();
     if (next.status == NextBatch::Status::end) break;
-    for (Cases& one : inference.add(example_of_fields(next.batch, at::kCPU), next.batch, predict))
+    for (Cases& one : inference.add(example_of_fields(next.batch, device), next.batch, predict))
       all.push_back(std::move(one));
   }
   CHECK(inference.finish().empty());
   return all;
 }
 
-void require_same(const std::vector<Cases>& cases, const WindowData& data,
+// The scores are those by definition, and to the bit those of a pass window by window.
+void require_same(const std::vector<Cases>& cases, const std::shared_ptr<WindowData>& data,
                   const WindowInferenceOptions& options) {
-  REQUIRE(cases.size() == data.volumes.size());
+  REQUIRE(cases.size() == data->volumes.size());
+  const std::vector<Cases> first = pass(data, 1, options);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     CAPTURE(i);
     const Cases& one = cases[i];
-    CHECK(at::equal(one.scores[0], sliding_window(network, data.volumes[i].image, like(options))));
-    CHECK(at::equal(one.example.targets.at("label")[0], data.volumes[i].label));
+    const at::Tensor scores = one.scores[0];
+    CHECK(at::allclose(scores.to(at::kDouble), defined_scores(data->volumes[i].image, options),
+                       1e-5, 1e-5));
+    CHECK(at::equal(scores, first[i].scores[0]));
+    CHECK(at::equal(one.example.targets.at("label")[0], data->volumes[i].label));
     CHECK(one.example.targets.size() == 1);
     CHECK(case_count(one) == 1);
     CHECK(one.example.rows == 1);
@@ -217,18 +133,18 @@ class WindowsCourse final : public Course {
 
 }  // namespace
 
-TEST_CASE("windows become their volumes to the bit of sliding_window(), whatever the batches") {
+TEST_CASE("windows become volumes by definition, to the same bits whatever the batches") {
   const auto data = std::make_shared<WindowData>();
   for (const std::int64_t batch : {1, 2, 7, 1000}) {
     CAPTURE(batch);
     for (const std::vector<std::int64_t>& mirror :
          std::vector<std::vector<std::int64_t>>{{}, {2}, {0, 1, 2}}) {
       const WindowInferenceOptions options{.mirror = mirror};
-      require_same(pass(data, batch, options), *data, options);
+      require_same(pass(data, batch, options), data, options);
     }
   }
   const WindowInferenceOptions even{.weights = {.sigma = 0.0}};
-  require_same(pass(data, 5, even), *data, even);
+  require_same(pass(data, 5, even), data, even);
 }
 
 TEST_CASE("what memory runs out in is asked again, and changes nothing") {
@@ -258,7 +174,7 @@ TEST_CASE("what memory runs out in is asked again, and changes nothing") {
       for (Cases& one : whole.give(inference, row, std::min(row + 3, data->size())))
         cases.push_back(std::move(one));
     CHECK(inference.finish().empty());
-    require_same(cases, *data, {});
+    require_same(cases, data, {});
   }
 }
 
@@ -278,7 +194,7 @@ TEST_CASE("an evaluation goes on with fewer windows at once") {
        .on_fewer_rows = [&](std::int64_t rows, const std::string&) { fewer.push_back(rows); }});
   CHECK(fewer == std::vector<std::int64_t>{4, 2});
   CHECK(evaluation->samples == 3);
-  require_same(cases, *data, {});
+  require_same(cases, data, {});
 }
 
 TEST_CASE("a pass that ends before the data shows the volumes that are whole") {
@@ -361,7 +277,21 @@ TEST_CASE("sums that are too large for a device are kept on the host, targets be
   const auto data = std::make_shared<WindowData>();
   const WindowInferenceOptions options{.most_device_bytes = 0};
   const std::vector<Cases> cases = pass(data, 4, options);
-  require_same(cases, *data, options);
+  require_same(cases, data, options);
   for (const Cases& one : cases)
     CHECK(one.scores.is_cpu());
+}
+
+TEST_CASE("a device gives the host's scores, wherever sums are kept") {
+  if (!headrace::test::open_torch_gpu()) return headrace::test::skip("needs a GPU");
+  const auto data = std::make_shared<WindowData>();
+  for (const std::size_t most : {std::size_t{0}, std::size_t{1} << 30}) {
+    const WindowInferenceOptions options{.most_device_bytes = most};
+    for (const Cases& one : pass(data, 4, options, at::Device(at::kCUDA, 0))) {
+      CHECK(one.scores.is_cpu() == (most == 0));
+      const auto number = static_cast<std::size_t>(one.origins.front().index);
+      CHECK(at::allclose(one.scores[0].cpu().to(at::kDouble),
+                         defined_scores(data->volumes[number].image, options), 1e-5, 1e-5));
+    }
+  }
 }

@@ -75,14 +75,8 @@ void WindowSums::add(std::int64_t window, const at::Tensor& scores) {
   part_of(counts_, inside, {}).add_(weights);
 }
 
-at::Tensor WindowSums::means(std::span<const float> unseen) {
-  at::Tensor not_seen;
-  if (!unseen.empty()) not_seen = counts_ == 0;
-  for (std::int64_t c = 0; c < classes(); ++c) {
-    at::Tensor of_class = scores_[c];
-    of_class.div_(counts_);
-    if (!unseen.empty()) of_class.masked_fill_(not_seen, unseen[static_cast<std::size_t>(c)]);
-  }
+at::Tensor WindowSums::means() {
+  scores_.div_(counts_);
   return std::move(scores_);
 }
 

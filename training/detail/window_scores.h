@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -50,9 +49,8 @@ class WindowSums {
   // Of one window, [classes, z, y, x]; takes no memory where they are on the device of the sums.
   void add(std::int64_t window, const at::Tensor& scores);
 
-  // [classes, z, y, x], in the place of the sums, which end with it. `unseen`: a score for each
-  // class that voxels get which no window covers; empty where there are none of these.
-  at::Tensor means(std::span<const float> unseen = {});
+  // [classes, z, y, x], in the place of the sums, which end with it.
+  at::Tensor means();
 
  private:
   at::Tensor zeros(std::int64_t count) const;
