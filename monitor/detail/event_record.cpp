@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/monitor/detail/crc32c.h>
+#include <headrace/engine/base/internal/crc32c.h>
 #include <headrace/monitor/detail/event_record.h>
 
 #include <bit>
@@ -85,7 +85,7 @@ std::string summary_event(const EventStamp& stamp, const Message& value) {
 }
 
 std::uint32_t masked_crc(std::string_view bytes) {
-  return std::rotr(crc32c(bytes), 15) + mask_offset;
+  return std::rotr(headrace::detail::crc32c(std::as_bytes(std::span(bytes))), 15) + mask_offset;
 }
 
 }  // namespace

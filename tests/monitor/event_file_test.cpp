@@ -1,5 +1,4 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/monitor/detail/crc32c.h>
 #include <headrace/monitor/detail/event_record.h>
 #include <headrace/monitor/event_file.h>
 #include <headrace/tests/support/content_of.h>
@@ -24,7 +23,6 @@
 
 using namespace headrace;
 using monitor::EventFile;
-using monitor::detail::crc32c;
 using test::content_of;
 
 namespace fs = std::filesystem;
@@ -89,18 +87,6 @@ class SmallFiles {
 };
 
 }  // namespace
-
-TEST_CASE("CRC-32C has the values of RFC 3720, B.4") {
-  CHECK(crc32c("") == 0);
-  CHECK(crc32c("123456789") == 0xe3069283U);
-  CHECK(crc32c(std::string(32, '\0')) == 0x8a9136aaU);
-  CHECK(crc32c(std::string(32, '\xff')) == 0x62a8ab43U);
-  std::string rising;
-  for (int i = 0; i < 32; ++i)
-    rising += static_cast<char>(i);
-  CHECK(crc32c(rising) == 0x46dd794eU);
-  CHECK(crc32c(std::string(rising.rbegin(), rising.rend())) == 0x113fdb5cU);
-}
 
 // Files of torch.utils.tensorboard.SummaryWriter (PyTorch 2.11.0, TensorBoard 2.21.0):
 // add_scalar("train/loss", 0.5, 3), purge_step=4, and add_image("pic", black 3 x 2 pixels, 5).

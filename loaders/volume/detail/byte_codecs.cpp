@@ -1,7 +1,7 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/crc32c.h>
 #include <headrace/loaders/volume/detail/blosc_chunk.h>
 #include <headrace/loaders/volume/detail/byte_codecs.h>
-#include <headrace/loaders/volume/detail/crc32c.h>
 
 #include <cstring>
 #include <limits>

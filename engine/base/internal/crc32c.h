@@ -1,5 +1,7 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -7,6 +9,6 @@
 namespace headrace::inline v1::detail {
 
 /// The CRC-32 of Castagnoli's polynomial (RFC 3720).
-std::uint32_t crc32c(std::span<const std::byte> bytes) noexcept;
+HEADRACE_API std::uint32_t crc32c(std::span<const std::byte> bytes) noexcept;
 
 }  // namespace headrace::inline v1::detail

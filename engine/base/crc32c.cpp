@@ -1,4 +1,4 @@
-#include <headrace/loaders/volume/detail/crc32c.h>
+#include <headrace/engine/base/internal/crc32c.h>
 
 #include <array>
 #include <cstring>
@@ -6,12 +6,12 @@
 namespace headrace::inline v1::detail {
 namespace {
 
-using Tables = std::array<std::array<std::uint32_t, 256>, 8>;
+using Crc32cTables = std::array<std::array<std::uint32_t, 256>, 8>;
 
 /// Eight bytes at a time; table n is of a byte that n bytes follow.
-constexpr Tables make_tables() {
+constexpr Crc32cTables make_crc32c_tables() {
   constexpr std::uint32_t polynomial = 0x82f63b78U;
-  Tables tables{};
+  Crc32cTables tables{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {
     std::uint32_t rest = byte;
     for (int bit = 0; bit < 8; ++bit)
@@ -27,7 +27,7 @@ constexpr Tables make_tables() {
   return tables;
 }
 
-constexpr Tables tables = make_tables();
+constexpr Crc32cTables crc32c_tables = make_crc32c_tables();
 
 }  // namespace
 
@@ -39,11 +39,11 @@ std::uint32_t crc32c(std::span<const std::byte> bytes) noexcept {
     word ^= crc;
     crc = 0;
     for (std::size_t n = 0; n < 8; ++n)
-      crc ^= tables[7 - n][word >> (8 * n) & 255U];
+      crc ^= crc32c_tables[7 - n][word >> (8 * n) & 255U];
     bytes = bytes.subspan(8);
   }
   for (const std::byte byte : bytes)
-    crc = crc >> 8 ^ tables[0][(crc ^ std::to_integer<std::uint32_t>(byte)) & 255U];
+    crc = crc >> 8 ^ crc32c_tables[0][(crc ^ std::to_integer<std::uint32_t>(byte)) & 255U];
   return ~crc;
 }
 
