@@ -165,4 +165,16 @@ void apply_override(Node& root, const std::string& assignment, const DocumentLim
   *node = std::move(value);
 }
 
+const Node* find_path(const Node& document, std::string_view path) {
+  const Node* node = &document;
+  while (!path.empty()) {
+    const auto dot = path.find('.');
+    const Entry* entry = node->find(path.substr(0, dot));
+    if (entry == nullptr) return nullptr;
+    node = &entry->value;
+    path = dot == std::string_view::npos ? std::string_view{} : path.substr(dot + 1);
+  }
+  return node;
+}
+
 }  // namespace headrace::inline v1::app

@@ -74,4 +74,7 @@ HEADRACE_API Node read_document(const std::filesystem::path& file,
 HEADRACE_API void apply_override(Node& root, const std::string& assignment,
                                  const DocumentLimits& limits = {});
 
+/// The value at a path, "training.schedule"; null where there is none.
+HEADRACE_API const Node* find_path(const Node& document, std::string_view path);
+
 }  // namespace headrace::inline v1::app

@@ -193,10 +193,6 @@ void Fields::maps(std::string name, std::vector<Node>& target, KeyOptions option
   field.write = [&target] { return Node{.kind = Node::Kind::list, .items = target}; };
 }
 
-void Fields::moved(const std::vector<MovedKey>& keys) {
-  moved_.insert(moved_.end(), keys.begin(), keys.end());
-}
-
 void Fields::refuse_unknown(const Entry& entry, const std::string& prefix,
                             const Fields& root) const {
   std::vector<std::string> siblings;
@@ -288,7 +284,6 @@ const Fields::Field* Fields::find_by_path(std::string_view path) const {
 }
 
 void Fields::read(const Node& document) {
-  refuse_moved(moved_, document);
   read_map(document, "", *this);
   check_use("", *this);
 }

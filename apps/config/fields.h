@@ -1,7 +1,6 @@
 #pragma once
 
 #include <headrace/apps/config/document.h>
-#include <headrace/apps/config/moved_keys.h>
 #include <headrace/apps/config/values.h>
 #include <headrace/engine/base/export.h>
 
@@ -128,9 +127,6 @@ class HEADRACE_API Fields {
   void tagged_list(std::string name, std::vector<T>& target, std::vector<Tag<T>> tags,
                    std::function<void(Fields&, T&)> beside, KeyOptions options = {});
 
-  /// Keys that there were once: who writes one is told where it has gone. Of the outermost Fields.
-  void moved(const std::vector<MovedKey>& keys);
-
   /// Sets the variables from a document. Throws ConfigError with place, full path of the key and
   /// the way out: unknown, missing, unused, of the wrong type or out of its range. Variables keep
   /// what was set before the error.
@@ -204,7 +200,6 @@ class HEADRACE_API Fields {
   void write_yaml(std::string& text, const std::string& prefix, const YamlForm& form) const;
 
   std::vector<std::unique_ptr<Field>> fields_{};
-  std::vector<MovedKey> moved_{};
 };
 
 /// Reads a file, applies the overrides ("a.b=value", later ones win) and sets the variables. Throws

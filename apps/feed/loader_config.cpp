@@ -1,5 +1,4 @@
 #include <headrace/apps/feed/loader_config.h>
-#include <headrace/apps/feed/old_keys.h>
 
 #include <algorithm>
 #include <utility>
@@ -106,7 +105,6 @@ bool is_images(SourceKind kind) {
 }
 
 void describe(Fields& fields, LoaderConfig& config) {
-  fields.moved(old_loader_keys());
   fields.key("seed", config.seed, {.doc = "of order and augmentation"});
   fields.key("memory", config.memory,
              {.doc = "what the process may hold; null: what the machine offers"});

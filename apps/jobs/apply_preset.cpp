@@ -1,6 +1,5 @@
 #include <headrace/apps/config/document.h>
 #include <headrace/apps/config/fields.h>
-#include <headrace/apps/config/moved_keys.h>
 #include <headrace/apps/jobs/apply_preset.h>
 #include <headrace/apps/terminal/wrap.h>
 #include <headrace/engine/base/error.h>

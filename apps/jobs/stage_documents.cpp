@@ -1,4 +1,4 @@
-#include <headrace/apps/config/moved_keys.h>
+#include <headrace/apps/config/document.h>
 #include <headrace/apps/jobs/stage_documents.h>
 #include <headrace/engine/base/error.h>
 

@@ -1,6 +1,5 @@
 #include <headrace/apps/config/document.h>
 #include <headrace/apps/config/fields.h>
-#include <headrace/apps/config/moved_keys.h>
 #include <headrace/apps/train/fitted_job.h>
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 #include <headrace/apps/config/document.h>
-#include <headrace/apps/config/moved_keys.h>
 #include <headrace/apps/train/fitted_job.h>
 #include <headrace/apps/train/memory_switches.h>
 #include <headrace/apps/train/plan_run.h>

@@ -191,34 +191,6 @@ TEST_CASE("entries are written with every parameter in use and read back the sam
   CHECK(fields_of(again).to_yaml(true) == text);
 }
 
-TEST_CASE("a key that has moved is refused with where it is now, sections by their keys") {
-  TaggedKeys job;
-  Fields fields = fields_of(job);
-  fields.moved({{.old = "old.turn",
-                 .now = "steps",
-                 .said = "an entry of the list steps",
-                 .write =
-                     [](const Node& document) {
-                       return parse_document(
-                           "[{turn: " + find_path(document, "old.turn")->text + "}]", "");
-                     }},
-                {.old = "old.*", .now = "new.*"}});
-  const auto error = [&](const std::string& text) {
-    try {
-      fields.read(parse_document(text, "job.yaml"));
-    } catch (const ConfigError& refused) {
-      return std::string(refused.what());
-    }
-    return std::string("no error");
-  };
-  CHECK(error("old:\n  turn: 3\n") ==
-        "[config] job.yaml:2:3: old.turn is now an entry of the list steps: write \"steps: [{turn: "
-        "3}]\"");
-  CHECK(error("old: {rate: {high: 1}}\n") ==
-        "[config] job.yaml:1:7: old.rate is now new.rate: write \"new: {rate: {high: 1}}\"");
-  CHECK(error("old: 3\n") == "[config] job.yaml:1:1: key \"old\" is not known");
-}
-
 namespace {
 
 struct Values {

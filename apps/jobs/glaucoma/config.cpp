@@ -1,4 +1,3 @@
-#include <headrace/apps/feed/old_keys.h>
 #include <headrace/apps/jobs/describe_job.h>
 #include <headrace/apps/jobs/glaucoma/config.h>
 
@@ -41,22 +40,7 @@ GlaucomaConfig::GlaucomaConfig() {
               .early_stopping = 10};
 }
 
-std::vector<MovedKey> old_glaucoma_keys() {
-  std::vector<MovedKey> keys =
-      now_in_augment({{"data.flip", "flip", "0.5"}, {"data.rotation", "rotate", "10"}});
-  const std::vector<MovedKey> scheduled =
-      now_in_schedule("plateau", {{"training.plateau_factor", "factor", "0.5"},
-                                  {"training.plateau_patience", "patience", "5"}});
-  keys.insert(keys.end(), scheduled.begin(), scheduled.end());
-  keys.push_back({.old = "training.folds", .now = "data.folds"});
-  keys.push_back({.old = "training.fold", .now = "training.member"});
-  keys.push_back({.old = "training.loss", .now = "loss.name"});
-  keys.push_back({.old = "training.gamma", .now = "loss.gamma"});
-  return keys;
-}
-
 void describe(Fields& fields, GlaucomaConfig& config) {
-  fields.moved(old_glaucoma_keys());
   describe_job(fields, config,
                {.data = [&](Fields& f) { describe(f, config.data); },
                 .augment = config.augment,

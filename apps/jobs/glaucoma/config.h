@@ -49,9 +49,6 @@ struct GlaucomaConfig final : JobConfig {
   std::vector<DataPart> data_parts() const override;
 };
 
-/// Where keys of the job have gone.
-std::vector<MovedKey> old_glaucoma_keys();
-
 /// The keys of the job beside `kind`.
 void describe(Fields& fields, GlaucomaConfig& config);
 

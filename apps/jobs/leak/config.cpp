@@ -1,4 +1,3 @@
-#include <headrace/apps/feed/old_keys.h>
 #include <headrace/apps/jobs/describe_job.h>
 #include <headrace/apps/jobs/leak/config.h>
 #include <headrace/apps/jobs/leak/names.h>
@@ -33,20 +32,6 @@ void describe_loss(Fields& fields, LeakConfig& config) {
              {.doc = "of the leak's class weight", .above = 0.0, .max = 100.0});
 }
 
-// The list with what the section `spec_augment` was.
-Node with_spec_augment(const Node& document) {
-  Node parameters{.kind = Node::Kind::map, .in_line = true};
-  const Node* section = find_path(document, "data.spec_augment");
-  for (const Entry& entry : section->entries) {
-    if (entry.key != "enabled") {
-      parameters.entries.push_back(entry);
-    } else if (entry.value.text != "true") {
-      return augment_with(document, "spec_augment", {});
-    }
-  }
-  return augment_with(document, "spec_augment", parameters);
-}
-
 }  // namespace
 
 LeakConfig::LeakConfig() {
@@ -63,23 +48,7 @@ bool LeakConfig::is_leak_cnn() const {
   return model.torchscript.empty() && model.name == leak_network;
 }
 
-std::vector<MovedKey> old_leak_keys() {
-  std::vector<MovedKey> keys =
-      now_in_schedule("cosine", {{"training.warmup_epochs", "warmup_epochs", "3"},
-                                 {"training.lowest_rate", "lowest", "0.000001"}});
-  keys.push_back({.old = "data.spec_augment",
-                  .now = "augment",
-                  .said = "an entry of the list augment",
-                  .write = with_spec_augment});
-  keys.push_back({.old = "data.cache",
-                  .said = "not a key: this job keeps whole files in memory (data.resident)"});
-  keys.push_back({.old = "training.auxiliary", .now = "loss.auxiliary"});
-  keys.push_back({.old = "training.leak_boost", .now = "loss.leak_boost"});
-  return keys;
-}
-
 void describe(Fields& fields, LeakConfig& config) {
-  fields.moved(old_leak_keys());
   describe_job(fields, config,
                {.data = [&](Fields& f) { describe(f, config.data); },
                 .augment = config.augment,

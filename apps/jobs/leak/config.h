@@ -55,9 +55,6 @@ struct LeakConfig final : JobConfig {
   std::vector<DataPart> data_parts() const override;
 };
 
-/// Where keys of the job have gone.
-std::vector<MovedKey> old_leak_keys();
-
 /// The keys of the job beside `kind`.
 void describe(Fields& fields, LeakConfig& config);
 
