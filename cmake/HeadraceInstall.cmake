@@ -38,7 +38,7 @@ endforeach()
 if("app" IN_LIST components)
   foreach(header IN ITEMS
       commands/job_program_torch
-      config/document config/fields config/fields_inline config/moved_keys config/units config/values
+      config/document config/fields config/fields_inline config/units config/values
       feed/data_part feed/loader_job feed/loader_settings feed/planned_source
       jobs/device_torch jobs/goal_settings jobs/job jobs/run_settings jobs/stage_torch jobs/training_settings
       run/count_heap run/heap_meter)
