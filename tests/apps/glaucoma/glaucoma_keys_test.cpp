@@ -1,6 +1,7 @@
 #include <headrace/apps/feed/augment/operation.h>
 #include <headrace/apps/jobs/glaucoma/config.h>
 #include <headrace/apps/jobs/glaucoma/data.h>
+#include <headrace/tests/apps/advised_keys.h>
 #include <headrace/tests/apps/glaucoma/data.h>
 #include <headrace/tests/apps/picture_folder.h>
 #include <headrace/tests/support/temporary_folder.h>
@@ -12,6 +13,13 @@
 #include <doctest/doctest.h>
 
 namespace app = headrace::app;
+
+TEST_CASE("every key that advice names is a key of the glaucoma job") {
+  app::GlaucomaConfig config;
+  app::Fields fields;
+  describe(fields, config);
+  headrace::test::check_advised_keys(fields);
+}
 
 TEST_CASE(
     "the glaucoma job has a list of its own, which a list in a configuration replaces whole") {

@@ -2,6 +2,7 @@
 #include <headrace/apps/jobs/leak/data.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/loaders/memory/device_table.h>
+#include <headrace/tests/apps/advised_keys.h>
 #include <headrace/tests/apps/picture_folder.h>
 
 #include <memory>
@@ -42,6 +43,13 @@ app::LeakFile leak_file() {
 }
 
 }  // namespace
+
+TEST_CASE("every key that advice names is a key of the leak job") {
+  app::LeakConfig config;
+  app::Fields fields;
+  describe(fields, config);
+  headrace::test::check_advised_keys(fields);
+}
 
 // What the job delivered before it had a list of operations.
 TEST_CASE("the leak job's batches are those of the section spec_augment, byte for byte") {
