@@ -11,11 +11,10 @@
 
 namespace headrace::inline v1::training {
 
+using detail::window_inference_name;
 using detail::WindowSums;
 
 namespace {
-
-constexpr const char* window_inference_name = "window inference";
 
 [[noreturn]] void refuse_data(const std::string& rule, const std::string& got) {
   throw DataError(std::string("[") + window_inference_name + "] " + rule + ", got " + got);
@@ -55,7 +54,7 @@ struct WindowInference::State {
 
   State(std::shared_ptr<const std::vector<WindowedVolume>> these, WindowInferenceOptions how)
       : volumes(std::move(these)), options(std::move(how)) {
-    detail::require_mirror_axes(window_inference_name, options.mirror);
+    detail::require_mirror_axes(options.mirror);
     for (const WindowedVolume& one : *volumes)
       all += one.grid.size();
   }
@@ -104,7 +103,7 @@ struct WindowInference::State {
           turned.inputs.begin()->second = windows;
           at::Tensor scores = predict(turned).scores;
           if (!scores.defined()) refuse_config("there must be scores to put together", "none");
-          detail::require_window_scores(window_inference_name, scores, windows.size(0), patch);
+          detail::require_window_scores(scores, windows.size(0), patch);
           return scores;
         });
   }

@@ -5,6 +5,6 @@
 namespace headrace::test {
 
 /// CHECKs that every key that advice names is one of these.
-void check_advised_keys(app::Fields& fields);
+void check_advised_keys(const app::Fields& fields);
 
 }  // namespace headrace::test

@@ -42,7 +42,7 @@ std::set<std::string> advised_keys() {
 
 }  // namespace
 
-void headrace::test::check_advised_keys(app::Fields& fields) {
+void headrace::test::check_advised_keys(const app::Fields& fields) {
   const std::vector<std::string> keys = fields.paths();
   const std::set<std::string> named = advised_keys();
   REQUIRE(named.size() == 3);

@@ -1,5 +1,6 @@
 #include <headrace/engine/base/internal/crc32c.h>
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>

@@ -17,19 +17,21 @@ std::string text(at::IntArrayRef sizes) {
   return list + "]";
 }
 
-void require_mirror_axes(const std::string& who, const std::vector<std::int64_t>& axes) {
+void require_mirror_axes(const std::vector<std::int64_t>& axes) {
   for (auto axis = axes.begin(); axis != axes.end(); ++axis) {
     if (*axis < 0 || *axis > 2 || std::find(axes.begin(), axis, *axis) != axis)
-      throw ConfigError("[" + who + "] mirror must be axes 0 to 2, each once, got " + text(axes));
+      throw ConfigError(std::string("[") + window_inference_name +
+                        "] mirror must be axes 0 to 2, each once, got " + text(axes));
   }
 }
 
-void require_window_scores(const std::string& who, const at::Tensor& scores, std::int64_t windows,
+void require_window_scores(const at::Tensor& scores, std::int64_t windows,
                            const GridExtent& patch) {
   if (scores.dim() == 5 && scores.size(0) == windows &&
       scores.sizes().slice(2) == at::IntArrayRef(patch.data(), 3))
     return;
-  throw ConfigError("[" + who + "] scores must be [" + std::to_string(windows) + ", classes, " +
+  throw ConfigError(std::string("[") + window_inference_name + "] scores must be [" +
+                    std::to_string(windows) + ", classes, " +
                     text({patch[0], patch[1], patch[2]}).substr(1) + ", got " +
                     text(scores.sizes()));
 }

@@ -16,13 +16,14 @@ namespace headrace::inline v1::training::detail {
 // "[2, 3, 4]".
 std::string text(at::IntArrayRef sizes);
 
-// Throws ConfigError in the name of `who` unless these are axes 0 to 2, each once.
-void require_mirror_axes(const std::string& who, const std::vector<std::int64_t>& axes);
+// Who speaks in errors.
+inline constexpr const char* window_inference_name = "window inference";
 
-// Throws ConfigError in the name of `who` unless scores are [N, classes, z, y, x] of N windows of
-// that patch.
-void require_window_scores(const std::string& who, const at::Tensor& scores, std::int64_t windows,
-                           const GridExtent& patch);
+// Throws ConfigError unless these are axes 0 to 2, each once.
+void require_mirror_axes(const std::vector<std::int64_t>& axes);
+
+// Throws ConfigError unless scores are [N, classes, z, y, x] of N windows of that patch.
+void require_window_scores(const at::Tensor& scores, std::int64_t windows, const GridExtent& patch);
 
 // float32 scores of windows [N, channels, z, y, x]: the mean over all 2^n ways to mirror them along
 // these axes (0 is z), mirrored back.
