@@ -1,9 +1,9 @@
-#include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/commands/loader_report.h>
 #include <headrace/apps/commands/loader_trial.h>
 #include <headrace/apps/config/units.h>
 #include <headrace/apps/feed/process_memory.h>
 #include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/run/command.h>
 #include <headrace/apps/run/memory_guard.h>
 #include <headrace/apps/run/result_file.h>
 #include <headrace/apps/run/stop_signals.h>

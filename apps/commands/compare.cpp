@@ -1,5 +1,5 @@
-#include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/report/compare_runs.h>
+#include <headrace/apps/run/command.h>
 #include <headrace/apps/run/result_file.h>
 #include <headrace/apps/terminal/terminal_mode.h>
 

@@ -1,6 +1,6 @@
-#include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/jobs/configuration_text.h>
 #include <headrace/apps/jobs/presets.h>
+#include <headrace/apps/run/command.h>
 #include <headrace/apps/terminal/table.h>
 
 #include <CLI/CLI.hpp>

@@ -1,5 +1,5 @@
-#include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/commands/ensemble_options.h>
+#include <headrace/apps/run/command.h>
 #include <headrace/apps/train/training_backend.h>
 
 #include <CLI/CLI.hpp>

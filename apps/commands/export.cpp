@@ -1,4 +1,4 @@
-#include <headrace/apps/commands/command_table.h>
+#include <headrace/apps/run/command.h>
 #include <headrace/apps/train/training_backend.h>
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,3 @@
-#include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/commands/image_data_options.h>
 #include <headrace/apps/feed/image_data.h>
 #include <headrace/apps/feed/loader_data.h>
@@ -8,6 +7,7 @@
 #include <headrace/apps/inspect/survey.h>
 #include <headrace/apps/inspect/volume_sheet.h>
 #include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/run/command.h>
 #include <headrace/apps/run/result_file.h>
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/terminal/progress.h>

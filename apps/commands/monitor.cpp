@@ -1,5 +1,5 @@
-#include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/config/units.h>
+#include <headrace/apps/run/command.h>
 #include <headrace/apps/run/metrics_writer.h>
 #include <headrace/apps/run/result_file.h>
 #include <headrace/apps/run/stop_signals.h>

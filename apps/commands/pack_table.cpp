@@ -1,5 +1,5 @@
-#include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/commands/pack_table_columns.h>
+#include <headrace/apps/run/command.h>
 #include <headrace/apps/run/seconds_since.h>
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/engine/base/error.h>

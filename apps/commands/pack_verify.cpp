@@ -1,5 +1,5 @@
-#include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/commands/image_data_options.h>
+#include <headrace/apps/run/command.h>
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/loaders/image/pack/image_pack.h>

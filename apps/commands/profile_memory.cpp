@@ -1,5 +1,5 @@
-#include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/config/units.h>
+#include <headrace/apps/run/command.h>
 #include <headrace/apps/train/profile_memory.h>
 #include <headrace/apps/train/train_options.h>
 

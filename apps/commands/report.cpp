@@ -1,5 +1,5 @@
-#include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/report/write_report.h>
+#include <headrace/apps/run/command.h>
 #include <headrace/apps/run/result_file.h>
 #include <headrace/engine/base/error.h>
 

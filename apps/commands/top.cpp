@@ -1,6 +1,6 @@
-#include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/commands/run_glance_text.h>
 #include <headrace/apps/config/units.h>
+#include <headrace/apps/run/command.h>
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/terminal/live_block.h>
 #include <headrace/apps/terminal/terminal_mode.h>

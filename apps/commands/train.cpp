@@ -1,4 +1,4 @@
-#include <headrace/apps/commands/command_table.h>
+#include <headrace/apps/run/command.h>
 #include <headrace/apps/run/log_level.h>
 #include <headrace/apps/train/train.h>
 #include <headrace/apps/train/train_options.h>

@@ -1,6 +1,6 @@
-#include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/config/units.h>
 #include <headrace/apps/doctor/tune.h>
+#include <headrace/apps/run/command.h>
 #include <headrace/apps/run/number_range.h>
 
 #include <optional>

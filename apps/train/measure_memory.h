@@ -11,16 +11,6 @@
 
 namespace headrace::inline v1::app {
 
-/// What is to be measured of a configuration.
-struct MeasureOptions {
-  std::string stage{};               ///< only this one; empty: all
-  std::vector<std::int64_t> rows{};  ///< batch sizes; empty: rows_to_measure() of each stage
-  /// Bytes that tensors and what is held beside them must fit: larger batches are not tried. 0: no
-  /// limit.
-  std::uint64_t limit = 0;
-  std::int64_t steps = 3;  ///< of the optimiser at each size
-};
-
 /// Measures by a process of its own, this program with the command profile-memory: what runs out of
 /// memory there, or crashes, leaves this one as it is, and is in `failed`. Of `member`, else of the
 /// job's first. Reads no samples. Throws ResourceError where no process or file can be had.

@@ -131,7 +131,7 @@ class Trial {
     const ChosenDevice device = backend.choose_device(job.config->device);
     const auto run = backend.make_run(job, device);
     const MemoryPlan plan = run->plan({});
-    require(plan.stages.front().host, host_limit(job));
+    require(plan.stages.front().host, host_limit(job.config->memory.limit));
     const Clock::time_point start = Clock::now();
     run->open();
     const double open_s = std::chrono::duration<double>(Clock::now() - start).count();

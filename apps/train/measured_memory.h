@@ -9,6 +9,16 @@
 
 namespace headrace::inline v1::app {
 
+/// What is to be measured of a configuration.
+struct MeasureOptions {
+  std::string stage{};               ///< only this one; empty: all
+  std::vector<std::int64_t> rows{};  ///< batch sizes; empty: rows_to_measure() of each stage
+  /// Bytes that tensors and what is held beside them must fit: larger batches are not tried. 0: no
+  /// limit.
+  std::uint64_t limit = 0;
+  std::int64_t steps = 3;  ///< of the optimiser at each size
+};
+
 /// What steps of one batch size took; see training::ProbePoint. Bytes.
 struct MeasuredPoint {
   std::int64_t rows = 0;

@@ -56,8 +56,29 @@ std::optional<StageChange> change_with(const MemoryPlan& plan, const PlannedStag
 
 }  // namespace
 
+monitor::MemoryLimit host_limit(const std::optional<Bytes>& configured) {
+  return monitor::tightest_memory_limit(configured ? std::optional(configured->value)
+                                                   : std::nullopt);
+}
+
 std::uint64_t bytes_of_tensors(const PlannedStage& stage) {
   return stage.measured.tensors(stage.batch, stage.evaluation_batch) + stage.measured.beside();
+}
+
+std::uint64_t room_for_tensors(const MemoryPlan& plan) {
+  std::uint64_t least = UINT64_MAX;
+  for (const PlannedStage& stage : plan.stages) {
+    const bool on_gpu = plan.device_limit.has_value();
+    const MemoryForecast& forecast = on_gpu ? stage.device : stage.host;
+    const std::uint64_t limit = on_gpu ? plan.device_limit->bytes : plan.host_limit.bytes;
+    const std::uint64_t total = forecast.total();
+    // Loaders may have a smaller batch, too.
+    const auto of_batches = on_gpu ? stage.batch_bytes.device + stage.evaluation_bytes.device
+                                   : stage.batch_bytes.host + stage.evaluation_bytes.host;
+    const std::uint64_t beside = total - std::min(total, bytes_of_tensors(stage) + of_batches);
+    least = std::min(least, limit - std::min(limit, beside));
+  }
+  return std::max<std::uint64_t>(least, 1);
 }
 
 SplitBytes total_with(const MemoryPlan& plan, const PlannedStage& stage,

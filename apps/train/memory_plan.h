@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/apps/config/units.h>
 #include <headrace/apps/train/measured_memory.h>
 #include <headrace/monitor/memory_forecast.h>
 #include <headrace/monitor/process_memory.h>
@@ -10,6 +11,9 @@
 #include <vector>
 
 namespace headrace::inline v1::app {
+
+/// The limit of the host that a run has, with the one that its configuration may have.
+monitor::MemoryLimit host_limit(const std::optional<Bytes>& configured);
 
 /// Bytes of the host and of the compute device.
 struct SplitBytes {
@@ -54,6 +58,10 @@ struct MemoryPlan {
 
 /// Of a stage as it is planned, its tensors and what is held beside them.
 std::uint64_t bytes_of_tensors(const PlannedStage& stage);
+
+/// Bytes that are left for tensors, and what is held beside them, by the stage that has the most of
+/// everything else; at least 1.
+std::uint64_t room_for_tensors(const MemoryPlan& plan);
 
 /// Of a stage with batches of other sizes, as was measured of it or of a change of it.
 SplitBytes total_with(const MemoryPlan& plan, const PlannedStage& stage,

@@ -1,6 +1,6 @@
 #include <headrace/apps/jobs/device_torch.h>
+#include <headrace/apps/train/memory_plan.h>
 #include <headrace/apps/train/phase_meter_torch.h>
-#include <headrace/apps/train/plan_run.h>
 #include <headrace/apps/train/run_view.h>
 #include <headrace/engine/device/internal/device_objects.h>
 #include <headrace/training/tensor_memory.h>
@@ -22,7 +22,7 @@ std::uint64_t gpu_limit(const TrainingJob& job, const Device& device) {
 
 PhaseMeter::PhaseMeter(const TrainingJob& job, const Device& device)
     : device_(torch_device(device)),
-      limits_({.process = host_limit(job).bytes,
+      limits_({.process = host_limit(job.config->memory.limit).bytes,
                .gpu = device.is_cuda() ? gpu_limit(job, device) : 0}) {}
 
 void PhaseMeter::begin() {

@@ -1,3 +1,4 @@
+#include <headrace/apps/train/measure_memory.h>
 #include <headrace/apps/train/plan_run.h>
 #include <headrace/engine/base/error.h>
 
@@ -7,35 +8,9 @@ namespace headrace::inline v1::app {
 namespace {
 
 MemoryPlan with_limit(MemoryPlan plan, const TrainingJob& job) {
-  plan.host_limit = host_limit(job);
+  plan.host_limit = host_limit(job.config->memory.limit);
   return plan;
 }
-
-}  // namespace
-
-monitor::MemoryLimit host_limit(const TrainingJob& job) {
-  const std::optional<Bytes>& configured = job.config->memory.limit;
-  return monitor::tightest_memory_limit(configured ? std::optional(configured->value)
-                                                   : std::nullopt);
-}
-
-std::uint64_t room_for_tensors(const MemoryPlan& plan) {
-  std::uint64_t least = UINT64_MAX;
-  for (const PlannedStage& stage : plan.stages) {
-    const bool on_gpu = plan.device_limit.has_value();
-    const monitor::MemoryForecast& forecast = on_gpu ? stage.device : stage.host;
-    const std::uint64_t limit = on_gpu ? plan.device_limit->bytes : plan.host_limit.bytes;
-    const std::uint64_t total = forecast.total();
-    // Loaders may have a smaller batch, too.
-    const auto of_batches = on_gpu ? stage.batch_bytes.device + stage.evaluation_bytes.device
-                                   : stage.batch_bytes.host + stage.evaluation_bytes.host;
-    const std::uint64_t beside = total - std::min(total, bytes_of_tensors(stage) + of_batches);
-    least = std::min(least, limit - std::min(limit, beside));
-  }
-  return std::max<std::uint64_t>(least, 1);
-}
-
-namespace {
 
 // For what is counted without a step, with batches as small as can be.
 bool has_room(const MemoryPlan& plan) {

@@ -29,11 +29,4 @@ struct PlanOptions {
 PlannedRun plan_run(const TrainingJob& job, const ChosenDevice& device, TrainingBackend& backend,
                     const PlanOptions& options);
 
-/// Bytes that are left for tensors, and what is held beside them, by the stage that has the most of
-/// everything else; at least 1.
-std::uint64_t room_for_tensors(const MemoryPlan& plan);
-
-/// The limit of the host that a job's run has.
-monitor::MemoryLimit host_limit(const TrainingJob& job);
-
 }  // namespace headrace::inline v1::app

@@ -1,7 +1,7 @@
 // What the stages of a run take in memory: measured, counted, and put together.
 #include <headrace/apps/feed/cache_settings.h>
 #include <headrace/apps/jobs/device_torch.h>
-#include <headrace/apps/train/plan_run.h>
+#include <headrace/apps/train/memory_plan.h>
 #include <headrace/apps/train/recipe_run_torch.h>
 #include <headrace/apps/train/training_memory.h>
 #include <headrace/engine/base/error.h>
@@ -278,7 +278,7 @@ std::uint64_t RecipeRun::room_now() const {
   training::release_unused_memory(device);
   if (!device.is_cuda()) {
     const monitor::MemoryUse use =
-        monitor::memory_use(host_limit(job_), monitor::read_process_memory());
+        monitor::memory_use(host_limit(job_.config->memory.limit), monitor::read_process_memory());
     const auto usable =
         static_cast<std::uint64_t>(usable_share * static_cast<double>(use.limit.bytes));
     return usable - std::min(usable, use.bytes);

@@ -11,6 +11,7 @@
 #include <headrace/apps/train/leave_report.h>
 #include <headrace/apps/train/live_dump.h>
 #include <headrace/apps/train/live_run.h>
+#include <headrace/apps/train/measure_memory.h>
 #include <headrace/apps/train/memory_relief.h>
 #include <headrace/apps/train/plan_time.h>
 #include <headrace/apps/train/plan_training.h>
