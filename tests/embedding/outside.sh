@@ -18,7 +18,7 @@ configure() {
   shift 2
   rm -rf "$folder"
   "$CMAKE" -S "$project" -B "$folder" -G Ninja -DCMAKE_CXX_COMPILER="$CXX" \
-    -DCMAKE_CXX_COMPILER_LAUNCHER="$CCACHE" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O1 "$@"
+    -DCMAKE_CXX_COMPILER_LAUNCHER="$CCACHE" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O0 "$@"
 }
 
 # configure_embed <build folder> [argument...]: the example, with LibTorch where this build has it.
@@ -190,7 +190,7 @@ test_moved() {
 test_subdirectory() {
   local folder="$WORK-subdirectory"  # needs no installation, so it may run beside the one that empties $WORK
   configure_embed "$folder" -DHEADRACE_SOURCE="$SOURCE" -DHEADRACE_TORCH_DIR="$TORCH" \
-    -DHEADRACE_TORCH="$([[ -n "$TORCH" ]] && echo ON || echo OFF)" -DHEADRACE_CUDA="$CUDA"
+    -DHEADRACE_TORCH="$([[ -n "$TORCH" ]] && echo ON || echo OFF)" -DHEADRACE_CUDA="$CUDA" -DHEADRACE_DEVICE_ARCHITECTURES=90
   build_and_run "$folder"
 }
 
