@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-// The table: a line an operation, whose row is what augment/<name>.cpp says.
+// The table: a line an operation, whose row is what the function of that name in augment/ says.
 #define HEADRACE_AUGMENT_TABLE(row)                                                                \
   row(random_resized_crop) row(resized_center_crop) row(center_crop) row(resize) row(flip)         \
       row(vertical_flip) row(rotate) row(rotate90) row(affine) row(color_jitter) row(rand_augment) \
