@@ -1,7 +1,6 @@
 #include <headrace/apps/commands/run_glance_text.h>
-#include <headrace/apps/terminal/progress_bar.h>
+#include <headrace/apps/terminal/progress.h>
 #include <headrace/apps/terminal/text_width.h>
-#include <headrace/apps/terminal/wrap.h>
 #include <headrace/monitor/format.h>
 #include <headrace/monitor/status_line.h>
 

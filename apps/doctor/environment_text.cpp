@@ -1,6 +1,5 @@
 #include <headrace/apps/doctor/environment.h>
 #include <headrace/apps/terminal/text_width.h>
-#include <headrace/apps/terminal/wrap.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,5 @@
 #include <headrace/apps/doctor/labelled.h>
 #include <headrace/apps/terminal/text_width.h>
-#include <headrace/apps/terminal/wrap.h>
 
 #include <algorithm>
 

@@ -1,7 +1,6 @@
 #include <headrace/apps/terminal/live_block.h>
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/apps/terminal/utc.h>
-#include <headrace/apps/terminal/wrap.h>
 
 #include <algorithm>
 #include <cerrno>

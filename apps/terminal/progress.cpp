@@ -1,5 +1,4 @@
 #include <headrace/apps/terminal/progress.h>
-#include <headrace/apps/terminal/progress_bar.h>
 #include <headrace/monitor/format.h>
 
 #include <algorithm>
@@ -44,6 +43,15 @@ void Progress::end() {
 
 double Progress::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+std::string progress_bar(double share) {
+  constexpr int width = 20;
+  const int full = std::clamp(static_cast<int>(share * width + 0.5), 0, width);
+  std::string text;
+  for (int i = 0; i < width; ++i)
+    text += i < full ? "█" : "░";
+  return text;
 }
 
 }  // namespace headrace::inline v1::app

@@ -1,4 +1,4 @@
-#include <headrace/apps/terminal/progress_bar.h>
+#include <headrace/apps/terminal/progress.h>
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/apps/train/live_text.h>
 #include <headrace/apps/train/step_text.h>

@@ -1,7 +1,6 @@
 #include <headrace/apps/terminal/table.h>
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/apps/terminal/utc.h>
-#include <headrace/apps/terminal/wrap.h>
 #include <headrace/apps/watch/remarks.h>
 #include <headrace/apps/watch/watch_text.h>
 #include <headrace/monitor/format.h>

@@ -1,5 +1,4 @@
 #include <headrace/apps/terminal/text_width.h>
-#include <headrace/apps/terminal/wrap.h>
 
 #include <doctest/doctest.h>
 
