@@ -1,7 +1,6 @@
 #include <headrace/apps/config/units.h>
 #include <headrace/apps/doctor/doctor.h>
 #include <headrace/apps/run/command.h>
-#include <headrace/apps/run/number_range.h>
 
 #include <string>
 

@@ -1,6 +1,5 @@
 #include <headrace/apps/inspect/propose.h>
 #include <headrace/apps/run/command.h>
-#include <headrace/apps/run/number_range.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 

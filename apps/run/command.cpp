@@ -1,7 +1,10 @@
 #include <headrace/apps/run/command.h>
 #include <headrace/engine/runtime/runtime.h>
 
+#include <string>
+
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 namespace headrace::inline v1::app {
 
@@ -24,6 +27,18 @@ void add_threads(CLI::App& line, int& threads) {
 
 int threads_of(int wanted) {
   return wanted > 0 ? wanted : usable_cores();
+}
+
+CLI::Validator number_range(double least, double most) {
+  const auto check = [least, most](const std::string& text) {
+    double number = 0.0;
+    const bool is_number = CLI::detail::lexical_cast(text, number);
+    // No comparison with "nan" is true.
+    return is_number && number >= least && number <= most
+               ? std::string()
+               : fmt::format("must be from {} to {}, got {}", least, most, text);
+  };
+  return {check, fmt::format("FLOAT in [{} - {}]", least, most)};
 }
 
 }  // namespace headrace::inline v1::app

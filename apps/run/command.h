@@ -10,6 +10,7 @@
 
 namespace CLI {
 class App;
+class Validator;
 }
 
 namespace headrace::inline v1::app {
@@ -59,5 +60,9 @@ void add_threads(CLI::App& line, int& threads);
 
 /// The number itself, or for 0 that of the usable cores.
 int threads_of(int wanted);
+
+/// For CLI::Option::check(): a number from `least` to `most`. "nan" is none, which CLI::Range lets
+/// through.
+CLI::Validator number_range(double least, double most);
 
 }  // namespace headrace::inline v1::app

@@ -1,4 +1,4 @@
-#include <headrace/apps/run/number_range.h>
+#include <headrace/apps/run/command.h>
 
 #include <string>
 

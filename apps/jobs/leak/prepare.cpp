@@ -1,7 +1,7 @@
 #include <headrace/apps/jobs/leak/prepare.h>
 #include <headrace/apps/jobs/leak/write_file.h>
+#include <headrace/apps/run/command.h>
 #include <headrace/apps/run/make_folder.h>
-#include <headrace/apps/run/number_range.h>
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>

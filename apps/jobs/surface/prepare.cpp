@@ -1,8 +1,8 @@
 #include <headrace/apps/jobs/surface/prepare.h>
 #include <headrace/apps/jobs/surface/surface_label.h>
 #include <headrace/apps/jobs/surface/surface_volumes.h>
+#include <headrace/apps/run/command.h>
 #include <headrace/apps/run/make_folder.h>
-#include <headrace/apps/run/number_range.h>
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
