@@ -3,7 +3,6 @@
 #include <headrace/apps/config/fields.h>
 #include <headrace/apps/feed/augment.h>
 #include <headrace/apps/feed/cache_settings.h>
-#include <headrace/apps/feed/decode_settings.h>
 #include <headrace/apps/feed/loader_settings.h>
 #include <headrace/engine/tensor/device.h>
 

@@ -2,8 +2,10 @@
 
 #include <headrace/apps/config/fields.h>
 #include <headrace/engine/base/export.h>
+#include <headrace/loaders/image/decode_image.h>
 
 #include <filesystem>
+#include <optional>
 
 namespace headrace::inline v1::app {
 
@@ -42,5 +44,24 @@ HEADRACE_API void describe(Fields& fields, ThreadSettings& threads, bool trains)
 
 /// The section `delay`.
 HEADRACE_API void describe(Fields& fields, PlantedDelays& delay);
+
+/// When a file is read to its end, whatever part of it is wanted.
+enum class FileCheck : unsigned char { off, first_epoch };
+
+/// The keys of the section `data` that say how far files of pictures are trusted.
+struct DecodeSettings {
+  FileCheck check = FileCheck::off;
+  std::optional<Bytes> sample_limit{};  ///< what decoding one file may take; none: by the memory
+
+  /// Says so to a decoder.
+  void apply(DecodeImage& decode) const;
+};
+
+/// The keys `data.check` and `data.sample_limit`; `options` says of which sources.
+void describe(Fields& fields, DecodeSettings& settings, KeyOptions options = {});
+
+/// The same with a limit for a run that may hold `memory`, and decodes with `threads`.
+DecodeSettings with_limit(DecodeSettings settings, const std::optional<Bytes>& memory,
+                          const ThreadSettings& threads);
 
 }  // namespace headrace::inline v1::app

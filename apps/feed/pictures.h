@@ -2,8 +2,8 @@
 
 #include <headrace/apps/feed/augment.h>
 #include <headrace/apps/feed/cache_settings.h>
-#include <headrace/apps/feed/decode_settings.h>
 #include <headrace/apps/feed/loader_config.h>
+#include <headrace/apps/feed/loader_settings.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/engine/sample/source.h>
 #include <headrace/loaders/image/decode_image.h>

@@ -2,8 +2,8 @@
 
 #include <headrace/apps/config/fields.h>
 #include <headrace/apps/feed/cache_settings.h>
-#include <headrace/apps/feed/decode_settings.h>
 #include <headrace/apps/feed/image_data.h>
+#include <headrace/apps/feed/loader_settings.h>
 #include <headrace/apps/task/split.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
+#include <headrace/apps/feed/augment.h>
 #include <headrace/apps/feed/augment/volume.h>
-#include <headrace/apps/feed/made_of_labels.h>
 #include <headrace/augment/volume/betti_targets.h>
 #include <headrace/augment/volume/deep_supervision_targets.h>
 #include <headrace/augment/volume/distance_transform.h>

@@ -1,5 +1,4 @@
 #include <headrace/apps/feed/augment.h>
-#include <headrace/apps/feed/made_of_labels.h>
 #include <headrace/apps/jobs/describe_task.h>
 #include <headrace/apps/jobs/surface/config.h>
 #include <headrace/apps/jobs/volume_job.h>
