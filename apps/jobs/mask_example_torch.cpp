@@ -1,6 +1,6 @@
 #include <headrace/apps/jobs/mask_example_torch.h>
 #include <headrace/apps/task/mask_settings.h>
-#include <headrace/apps/task/picture_size.h>
+#include <headrace/apps/task/pipelines.h>
 #include <headrace/engine/torch/as_tensor.h>
 
 #include <ATen/ops/arange.h>

@@ -4,7 +4,7 @@
 #include <headrace/apps/jobs/stage_torch.h>
 #include <headrace/apps/jobs/task_recipe_torch.h>
 #include <headrace/apps/task/array_data.h>
-#include <headrace/apps/task/array_statistics.h>
+#include <headrace/apps/task/channel_statistics.h>
 #include <headrace/apps/task/find_arrays.h>
 #include <headrace/apps/task/find_data.h>
 #include <headrace/apps/task/network_torch.h>

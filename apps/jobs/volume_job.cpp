@@ -1,5 +1,5 @@
 #include <headrace/apps/jobs/volume_job.h>
-#include <headrace/apps/task/volume_reads.h>
+#include <headrace/apps/task/volume_pipelines.h>
 #include <headrace/engine/runtime/runtime.h>
 
 #include <cstddef>

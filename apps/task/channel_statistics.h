@@ -1,10 +1,13 @@
 #pragma once
 
+#include <headrace/apps/task/array_settings.h>
 #include <headrace/apps/task/image_settings.h>
 #include <headrace/engine/sample/source.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,5 +33,20 @@ std::string to_text(const ChannelStatistics& statistics);
 
 /// The statistics of such a text. Throws ConfigError for another.
 ChannelStatistics parse_statistics(const std::string& text);
+
+/// Mean and deviation of each feature of vectors, of each channel of spectrograms, over the arrays
+/// at these rows, at most 10000 of them, evenly spread; all of their frames. What never varies has
+/// the deviation 1. Reads them on all usable cores; the same on any number. Throws what reading
+/// throws, and DataError naming a record whose values are not finite.
+ChannelStatistics statistics_of_arrays(const Source& arrays, const std::vector<std::int64_t>& rows);
+
+/// What section `array` normalises by. Throws ConfigError for values that are not one for each of
+/// `channels`, or one for all.
+ChannelStatistics array_statistics(const ArraySettings& array, std::int64_t channels,
+                                   const std::function<ChannelStatistics()>& of_data);
+
+/// The one value in the middle: of padded frames and masked cells; nothing where values are left as
+/// they are.
+std::optional<double> middle_of(const ArraySettings& array, const ChannelStatistics& statistics);
 
 }  // namespace headrace::inline v1::app

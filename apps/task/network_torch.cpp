@@ -1,6 +1,5 @@
 #include <headrace/apps/task/array_data.h>
 #include <headrace/apps/task/network_torch.h>
-#include <headrace/apps/task/start_network_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/nearest.h>
 #include <headrace/models/networks/script_network.h>

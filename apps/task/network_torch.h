@@ -5,6 +5,7 @@
 #include <headrace/engine/tensor/shape.h>
 #include <headrace/models/networks/named_network.h>
 #include <headrace/models/networks/network.h>
+#include <headrace/models/networks/weight_names.h>
 
 #include <cstdint>
 #include <map>
@@ -60,5 +61,13 @@ ChannelStatistics statistics_of_weights(const ModelSettings& model);
 /// "camoxpert of edgenext_base, experts 5", "resnet18, hidden [512, 128], dropout [0.4, 0.2, 0.2]"
 /// or "net.pt"; and of a network from TorchScript "torchscript", its file.
 std::map<std::string, std::string> network_notes(const ModelSettings& model);
+
+/// Loads the weights that a section `model` names into a fresh network, and says on standard error
+/// and in the log what of it was taken anew. Second names of one tensor of a script are passed
+/// over. Throws CheckpointError, which names the key, for weights that do not fit; ConfigError for
+/// a file that is not there, for a pattern of `model.frozen` that fits no parameter, with the
+/// nearest, and for one that fits parameters with random values, unless they are allowed.
+void start_network(const ModelSettings& model, models::Network& network,
+                   const models::WeightNames& names);
 
 }  // namespace headrace::inline v1::app

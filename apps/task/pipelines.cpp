@@ -1,20 +1,66 @@
 #include <headrace/apps/feed/delay.h>
 #include <headrace/apps/feed/pictures.h>
-#include <headrace/apps/task/array_samples.h>
-#include <headrace/apps/task/picture_size.h>
+#include <headrace/apps/task/array_data.h>
 #include <headrace/apps/task/pipelines.h>
+#include <headrace/augment/spectrogram/frame_window.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/sample/source.h>
 #include <headrace/loaders/image/decode_image.h>
+#include <headrace/loaders/image/image_decoder.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
 namespace headrace::inline v1::app {
+
+Schema PictureSize::schema(const Schema& in) const {
+  Schema out = in;
+  out.put(FieldSpec::fixed(field, DType::int64, Shape{2}));
+  return out;
+}
+
+void PictureSize::operator()(Sample& sample) const {
+  const ImageHeader header = ImageDecoder::this_thread().open(sample["image"].as_bytes());
+  auto* size = sample.make(field, DType::int64, Shape{2}).data<std::int64_t>();
+  size[0] = header.shown_height();
+  size[1] = header.shown_width();
+}
+
 namespace {
+
+// Arrays as they come to the list `augment`: as they are, spectrograms with as many frames as
+// array.frames says, in training (`random`) a window anywhere, else in the middle. Without frames
+// to be changed whole batches are gathered where the source does.
+ListedSamples array_samples(const TaskFeed& feed, const std::shared_ptr<const Source>& arrays,
+                            bool random) {
+  const ArraySettings& array = feed.task.array;
+  AugmentContext context{.fields = arrays->fields(),
+                         .mixes = array_field,
+                         .mean = feed.middle,
+                         .gathers = arrays->gathers(),
+                         .keeps_shapes = true};
+  Pipeline pipeline = slow_decode(Pipeline::from(arrays), feed.delay.decode);
+  const FieldSpec field = context.fields.at(array_field);
+  const bool changes = array.frames && (field.kind != FieldSpec::Kind::fixed ||
+                                        field.shape[field.shape.rank() - 1] != *array.frames);
+  if (changes) {
+    const FrameWindow window{.frames = *array.frames,
+                             .random = random,
+                             .fill = feed.middle.value_or(0.0),
+                             .field = array_field};
+    context.fields = window.schema(context.fields);
+    context.gathers = false;
+    pipeline = std::move(pipeline).then(window);
+  }
+  return {
+      .pipeline = std::move(pipeline), .context = std::move(context), .list = feed.task.augment};
+}
 
 DecodeImage evaluation_decoder(const ImageSettings& image, bool whole) {
   const int side = image.decode.side;

@@ -5,15 +5,29 @@
 #include <headrace/apps/task/task_settings.h>
 #include <headrace/augment/normalize.h>
 #include <headrace/engine/plan/pipeline.h>
+#include <headrace/engine/sample/sample.h>
 #include <headrace/engine/sample/source.h>
 #include <headrace/engine/tensor/device.h>
+#include <headrace/engine/tensor/field.h>
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace headrace::inline v1::app {
+
+/// Says how large a picture is before it is decoded: from the bytes of the file in "image" the
+/// field "picture_size", int64 [2], height and width as a viewer shows it (EXIF orientation
+/// applied). Throws DataError for what is no picture.
+struct PictureSize {
+  static constexpr const char* field = "picture_size";
+
+  std::string name() const { return "picture_size"; }
+  Schema schema(const Schema& in) const;
+  void operator()(Sample& sample) const;
+};
 
 /// What the pipelines of a task have in common.
 struct TaskFeed {
@@ -42,7 +56,7 @@ Pipeline training_pipeline(std::shared_ptr<const Source> records,
                            std::int64_t batch, Device device);
 
 /// The same records in order and without the list: the middle of each picture, with masks all of
-/// it, and the size that it is kept in (`task/picture_size.h`); prepared as in training.
+/// it, and the size that it is kept in (PictureSize); prepared as in training.
 Pipeline evaluation_pipeline(std::shared_ptr<const Source> records, const TaskFeed& feed,
                              std::int64_t batch, Device device);
 

@@ -1,6 +1,6 @@
 #include <headrace/apps/run/data_log.h>
 #include <headrace/apps/task/named_place.h>
-#include <headrace/apps/task/start_network_torch.h>
+#include <headrace/apps/task/network_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/nearest.h>
 #include <headrace/models/networks/script_network.h>

@@ -5,7 +5,6 @@
 #include <headrace/apps/task/array_settings.h>
 #include <headrace/apps/task/data_set.h>
 #include <headrace/apps/task/image_settings.h>
-#include <headrace/apps/task/imbalance.h>
 #include <headrace/apps/task/loss_settings.h>
 #include <headrace/apps/task/model_settings.h>
 #include <headrace/apps/task/predict_settings.h>
@@ -14,6 +13,21 @@
 #include <string>
 
 namespace headrace::inline v1::app {
+
+enum class Sampler : unsigned char { shuffled, balanced };
+enum class LossWeights : unsigned char { none, inverse, effective };
+
+/// What is done about classes of different sizes: the section `imbalance`.
+struct ImbalanceSettings {
+  Sampler sampler = Sampler::shuffled;
+  LossWeights weights = LossWeights::none;
+};
+
+/// Its keys.
+void describe(Fields& fields, ImbalanceSettings& imbalance);
+
+/// Throws ConfigError where both are set: a rare class would count twice.
+void check(const ImbalanceSettings& imbalance);
 
 /// What a configuration of a task says of pictures or arrays, network, loss and figures.
 struct TaskSettings {

@@ -61,4 +61,10 @@ std::shared_ptr<const Source> window_source(const VolumeSet& set, const WindowPl
 Pipeline volume_window_pipeline(const VolumeSet& set, const WindowPlan& plan,
                                 const VolumeFeed& feed, std::int64_t batch, Device device);
 
+/// Has what patches of these volumes unpack counted (feed/read_window.h) while their cache is in
+/// use. Nothing is counted as long as no decoded block had to go: each was unpacked once then,
+/// whatever its shape. What could be changed is `volume.visit`, where more patches at a visit
+/// unpack less, else `volume.cache`.
+void watch_volume_reads(const VolumeSet& set, const VolumeSettings& volume);
+
 }  // namespace headrace::inline v1::app

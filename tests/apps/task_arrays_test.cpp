@@ -1,6 +1,6 @@
 // Where arrays of a task lie, what their statistics are, and how they come in batches.
 #include <headrace/apps/task/array_data.h>
-#include <headrace/apps/task/array_statistics.h>
+#include <headrace/apps/task/channel_statistics.h>
 #include <headrace/apps/task/find_arrays.h>
 #include <headrace/apps/task/find_data.h>
 #include <headrace/apps/task/pipelines.h>

@@ -2,7 +2,7 @@
 #include <headrace/apps/jobs/leak/metric_torch.h>
 #include <headrace/apps/jobs/leak/names.h>
 #include <headrace/apps/jobs/stage_torch.h>
-#include <headrace/apps/task/start_network_torch.h>
+#include <headrace/apps/task/network_torch.h>
 #include <headrace/engine/torch/as_tensor.h>
 #include <headrace/models/losses/cross_entropy.h>
 #include <headrace/models/losses/leak_loss.h>
