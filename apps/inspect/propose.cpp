@@ -2,18 +2,154 @@
 #include <headrace/apps/jobs/apply_preset.h>
 #include <headrace/apps/jobs/proposal.h>
 #include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/task/array_data.h>
+#include <headrace/apps/task/array_values.h>
+#include <headrace/apps/task/records.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/nearest.h>
 #include <headrace/engine/base/printable.h>
+#include <headrace/engine/runtime/runtime.h>
+#include <headrace/loaders/image/mask_survey.h>
+#include <headrace/monitor/process_memory.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <numeric>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <unistd.h>
+
 namespace headrace::inline v1::app {
+namespace {
+
+constexpr std::int64_t most_looked_at = 2000;
+
+int median(const std::vector<int>& sorted) {
+  return sorted[sorted.size() / 2];
+}
+
+void add_survey(DataFacts& facts, const ImageSource& source, const Survey& survey) {
+  facts.looked_at = survey.records;
+  for (const Survey::Bad& bad : survey.bad)
+    facts.bad.push_back(fmt::format("{}: {}", bad.origin, bad.reason));
+  if (survey.widths.empty())
+    throw DataError(fmt::format("[data] {}: must hold pictures that can be read, got none; {}",
+                                source.name(), facts.bad.empty() ? "it is empty" : facts.bad[0]));
+  facts.width = median(survey.widths);
+  facts.height = median(survey.heights);
+}
+
+void add_classes(DataFacts& facts, const LabelledSource& source) {
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(source.size()));
+  std::iota(rows.begin(), rows.end(), 0);
+  const std::vector<std::int64_t> counts = count_classes(source, rows);
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    facts.classes.emplace_back(source.classes()[i], counts[i]);
+  facts.several_labels = source.multi_label();
+}
+
+// "background" of 0, "class 255" of 255. Many values are no classes but shades.
+void add_masks(DataFacts& facts, const ImageSource& source) {
+  const MaskSurvey masks = survey_masks(source);
+  const auto name = [&](std::size_t number) {
+    return number == 0 ? std::string("background") : fmt::format("class{}", number);
+  };
+  const auto refuse = [&](std::size_t count, const char* what) {
+    throw DataError(fmt::format(
+        "[data] {}: masks must hold at most 64 different {}, one for each class, got {}; save them "
+        "as PNG without smoothing",
+        source.name(), what, count));
+  };
+  if (!masks.colours.empty()) {
+    if (masks.colours.size() > 64) refuse(masks.colours.size(), "colours");
+    for (const auto& [colour, count] : masks.colours)
+      facts.mask.classes.push_back({.name = name(facts.mask.classes.size()),
+                                    .colours = {{colour[0], colour[1], colour[2]}}});
+    return;
+  }
+  if (masks.values.size() > 64) refuse(masks.values.size(), "values");
+  for (const auto& [value, count] : masks.values)
+    facts.mask.classes.push_back(
+        {.name = name(facts.mask.classes.size()), .values = {static_cast<int>(value)}});
+  // Of many classes 255 is what nobody has marked.
+  if (facts.mask.classes.size() > 2 && facts.mask.classes.back().values == std::vector<int>{255}) {
+    facts.mask.classes.pop_back();
+    facts.mask.ignore = {255};
+  }
+}
+
+// Why a record cannot be trained on; empty: it can.
+std::string fault_of(const Source& records, std::int64_t row, Sample& sample) {
+  try {
+    records.read(row, sample);
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  bool finite = true;
+  for_each_value(sample[array_field],
+                 [&](std::size_t, double value) { finite = finite && std::isfinite(value); });
+  return finite ? "" : "must hold finite values, got infinite ones or nan";
+}
+
+void add_arrays(DataFacts& facts, const LabelledSource& source) {
+  const FieldSpec& field = source.fields().at(array_field);
+  const bool lengths_differ = field.kind == FieldSpec::Kind::padded && field.shape.rank() > 1;
+  record_shape(source, {.frames = lengths_differ ? std::optional<std::int64_t>(1) : std::nullopt});
+  facts.array = ArrayFacts{.record = source.fields().at(array_field)};
+  ArrayFacts& array = *facts.array;
+  const std::size_t line =
+      array.record.row_bytes() /
+      static_cast<std::size_t>(array.record.shape[array.record.shape.rank() - 1]);
+  std::vector<int> lengths;
+  for (std::int64_t row = 0; row < source.size(); ++row) {
+    const std::size_t bytes = source.working_bytes(row);
+    array.bytes += bytes;
+    if (bytes > 0) lengths.push_back(static_cast<int>(bytes / line));
+  }
+  std::ranges::sort(lengths);
+  if (array.record.kind == FieldSpec::Kind::padded) array.frames = median(lengths);
+  const auto rows = evenly_spread(all_rows(source), most_looked_at);
+  facts.looked_at = static_cast<std::int64_t>(rows.size());
+  Sample sample;
+  for (const std::int64_t row : rows) {
+    const std::string fault = fault_of(source, row, sample);
+    if (!fault.empty()) facts.bad.push_back(fmt::format("{}: {}", source.origin(row), fault));
+  }
+}
+
+}  // namespace
+
+bool has_gpu() {
+  return ::access("/dev/nvidiactl", F_OK) == 0;
+}
+
+DataFacts look_at_data(const DataQuestion& question, SurveyOptions options) {
+  DataFacts facts{.found = question.masks ? find_masks(question.data, question.mask_folder)
+                                          : find_classes(question.data)};
+  const TaskData quiet{.listings = {}};
+  const auto source = open_set(facts.found.train, quiet, "data.train", question.masks).source;
+  facts.records = source->size();
+  facts.groups = !source->groups().empty();
+  facts.splits = !source->splits().empty();
+  if (!question.masks) add_classes(facts, *source);
+  if (const auto* images = dynamic_cast<const ImageSource*>(source.get())) {
+    if (question.masks) add_masks(facts, *images);
+    options.most = most_looked_at;
+    add_survey(facts, *images, survey(*images, options));
+  } else {
+    add_arrays(facts, *source);
+  }
+  facts.cores = usable_cores();
+  facts.memory = monitor::tightest_memory_limit(std::nullopt).bytes;
+  facts.gpu = has_gpu();
+  return facts;
+}
+
 namespace {
 
 const Job& proposing_job(const std::vector<Job>& jobs, std::string_view kind) {

@@ -1,13 +1,33 @@
 #pragma once
 
-#include <headrace/apps/inspect/data_facts.h>
+#include <headrace/apps/inspect/survey.h>
 #include <headrace/apps/jobs/job.h>
+#include <headrace/apps/task/data_facts.h>
 
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace headrace::inline v1::app {
+
+/// What is to be looked at.
+struct DataQuestion {
+  std::filesystem::path data{};
+  bool masks = false;                   ///< whether pictures have masks, else classes
+  std::filesystem::path mask_folder{};  ///< where `data` is the pictures' alone
+  std::optional<double> gpu_memory{};   ///< GB that a training step may take; none: as usual
+  std::string preset{};                 ///< of the configuration; empty: none
+};
+
+/// Whether there is a GPU of NVIDIA's.
+bool has_gpu();
+
+/// Looks at the records to train on, of many at 2000, evenly spread, and at the machine. Throws
+/// what find_classes(), find_masks() and the sources throw, and DataError where no picture can be
+/// read.
+DataFacts look_at_data(const DataQuestion& question, SurveyOptions options);
 
 /// A complete configuration of a kind for data that are looked at first: YAML, each key below a
 /// line that says what it is and, where it was chosen, why. What a preset sets is said on standard

@@ -1,5 +1,4 @@
 #include <headrace/apps/inspect/volume_sheet.h>
-#include <headrace/apps/inspect/volume_slices.h>
 #include <headrace/apps/plot/class_colours.h>
 #include <headrace/apps/plot/look.h>
 #include <headrace/apps/plot/picture_grid.h>

@@ -1,4 +1,4 @@
-#include <headrace/apps/inspect/volume_slices.h>
+#include <headrace/apps/inspect/volume_sheet.h>
 #include <headrace/apps/plot/class_colours.h>
 #include <headrace/apps/plot/look.h>
 #include <headrace/apps/task/array_values.h>

@@ -3,7 +3,6 @@
 #include <headrace/apps/inspect/contact_sheet.h>
 #include <headrace/apps/inspect/data_survey.h>
 #include <headrace/apps/inspect/volume_sheet.h>
-#include <headrace/apps/inspect/volume_slices.h>
 #include <headrace/apps/plot/class_colours.h>
 #include <headrace/apps/plot/look.h>
 #include <headrace/engine/base/error.h>
