@@ -1,5 +1,4 @@
 #include <headrace/apps/doctor/ceilings.h>
-#include <headrace/apps/doctor/configured_needs.h>
 #include <headrace/apps/doctor/doctor.h>
 #include <headrace/apps/doctor/environment.h>
 #include <headrace/apps/doctor/tune_candidates.h>
@@ -26,6 +25,7 @@
 #include <unistd.h>
 
 namespace headrace::inline v1::app {
+
 namespace {
 
 // From above; nothing where the data say that they cannot be opened, which a trial has said then.

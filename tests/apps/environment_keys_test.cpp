@@ -1,5 +1,6 @@
 // What is said of a machine names keys of the kind at hand.
-#include <headrace/apps/doctor/configured_needs.h>
+#include <headrace/apps/doctor/environment.h>
+#include <headrace/apps/doctor/whole_configuration.h>
 #include <headrace/apps/jobs/jobs.h>
 #include <headrace/apps/train/setting_facts.h>
 #include <headrace/tests/apps/started_program.h>
