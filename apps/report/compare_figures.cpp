@@ -1,5 +1,4 @@
 #include <headrace/apps/report/compare_runs.h>
-#include <headrace/apps/report/figure_difference.h>
 #include <headrace/apps/report/no_value.h>
 
 #include <algorithm>

@@ -90,4 +90,7 @@ std::string to_json(const Comparison& comparison);
 /// One page of HTML that looks nothing up elsewhere, with the runs' curves over each other.
 std::string to_page(const Comparison& comparison);
 
+/// How a figure of a run stands to that of the first run, in words.
+FigureDifference difference_of(FigureKind kind, const Spread& first, const Spread& other);
+
 }  // namespace headrace::inline v1::app

@@ -26,14 +26,10 @@ std::string report_memory(const RunRecord& run, const StepHistory& steps);
 /// The machine over the run, and the spikes of its CPUs.
 std::string report_system(const MachineHistory& system);
 std::string report_spikes(const MachineHistory& system);
-/// Samples that could not be used and steps that were not finite.
-std::string report_bad(const BadCases& samples, const BadCases& steps);
 /// Each epoch, the best ones marked.
 std::string report_epochs(const RunRecord& run, const StepHistory& steps);
 /// The pictures of the folder that fit into one file.
 std::string report_pictures(const RunRecord& run);
-/// What is not at its default, the whole text, and the commands.
-std::string report_config(const RunRecord& run, const std::vector<Job>& jobs);
 
 /// "2.11" GiB and the like: the factor that brings bytes (a second) of at most that many to a unit,
 /// and its name.

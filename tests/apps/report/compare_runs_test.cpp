@@ -1,5 +1,4 @@
 #include <headrace/apps/report/compare_runs.h>
-#include <headrace/apps/report/figure_difference.h>
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/apps/report/tag_balance.h>
