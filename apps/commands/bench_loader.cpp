@@ -1,4 +1,3 @@
-#include <headrace/apps/commands/loader_report.h>
 #include <headrace/apps/commands/loader_trial.h>
 #include <headrace/apps/config/units.h>
 #include <headrace/apps/feed/process_memory.h>

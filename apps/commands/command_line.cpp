@@ -1,17 +1,29 @@
 #include <headrace/apps/commands/command_line.h>
-#include <headrace/apps/commands/run_command.h>
-#include <headrace/apps/commands/start_train_program.h>
-#include <headrace/apps/commands/unknown_command.h>
+#include <headrace/apps/config/exit_codes.h>
+#include <headrace/apps/terminal/text_width.h>
 #include <headrace/apps/train/training_backend.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/nearest.h>
 #include <headrace/loaders/hdf5/hdf5_helper.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <functional>
 #include <iostream>
+#include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -19,6 +31,95 @@
 
 namespace headrace::inline v1::app {
 namespace {
+
+std::vector<const CLI::App*> commands_of(const CLI::App& group) {
+  return group.get_subcommands([](const CLI::App*) { return true; });
+}
+
+std::vector<std::string> names_of(const CLI::App& group) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : commands_of(group))
+    names.push_back(command->get_name());
+  return names;
+}
+
+// "train", or "pack table" where only a group below has one that is near.
+std::optional<std::string> nearest_command(const CLI::App& group, const std::string& word) {
+  if (auto name = nearest_name(word, names_of(group))) return name;
+  for (const CLI::App* command : commands_of(group)) {
+    if (const auto name = nearest_command(*command, word)) return command->get_name() + " " + *name;
+  }
+  return std::nullopt;
+}
+
+std::string message(const CLI::App& group, const std::string& path, const std::string& word) {
+  const auto meant = nearest_command(group, word);
+  return fmt::format("[command line] {} must be followed by one of {}, got \"{}\"; {}", path,
+                     fmt::join(names_of(group), ", "), word,
+                     meant ? fmt::format("did you mean {} {}?", path, *meant)
+                           : fmt::format("see {} --help", path));
+}
+
+// What is wrong with the first word of a parsed command line that stands in a command's place and
+// is none, and what was meant; nothing if there is no such word.
+std::optional<std::string> unknown_command(const CLI::App& program) {
+  std::string path = program.get_name();
+  for (const CLI::App* group = &program; !commands_of(*group).empty();) {
+    const std::vector<std::string> left = group->remaining();
+    // What follows an unknown option may be its value.
+    if (!left.empty() && !left.front().starts_with('-')) return message(*group, path, left.front());
+    const std::vector<CLI::App*> parsed = group->get_subcommands();
+    if (parsed.empty()) break;
+    group = parsed.front();
+    path += " " + group->get_name();
+  }
+  return std::nullopt;
+}
+
+// Replaces this process by the program `headrace-train` with the same arguments: it lies beside
+// this program, or in ../libexec/headrace. Returns only by throwing ConfigError (it was not built)
+// or ResourceError (it cannot be started).
+[[noreturn]] void start_train_program(char** argv) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
+  for (const fs::path& program :
+       {folder / "headrace-train", folder.parent_path() / "libexec/headrace/headrace-train"}) {
+    std::error_code ignored;
+    if (!fs::is_regular_file(program, ignored)) continue;
+    // LibTorch's threads would spin at the end of every parallel region, on cores that the loader
+    // and other programs want: on a busy machine a step takes several times as long. It is read
+    // when their library is loaded, so it is set here; a value that is there already stays.
+    ::setenv("OMP_WAIT_POLICY", "passive", 0);
+    ::execv(program.c_str(), argv);
+    throw ResourceError(
+        fmt::format("[headrace] {} must start, got: {}", program.string(), std::strerror(errno)));
+  }
+  throw ConfigError(fmt::format(
+      "[headrace] this command needs the program headrace-train beside {}, got none; build with "
+      "LibTorch (scripts/setup, then -DHEADRACE_TORCH=ON)",
+      folder.string()));
+}
+
+// Runs a command of a program and gives the program's exit code. What it throws is reported on
+// standard error, in one line that begins with the program's name, and becomes the code that
+// belongs to it.
+int run_command(const std::string& program, const std::function<ExitCode()>& command) noexcept {
+  try {
+    return static_cast<int>(command());
+  } catch (const std::exception& error) {
+    const ExitCode code = exit_code_of(error);
+    std::string text = clean_message(error.what());
+    while (!text.empty() && text.back() == '\n')
+      text.pop_back();
+    std::fprintf(stderr, "%s: %s%s\n", program.c_str(),
+                 code == ExitCode::bug ? "this is a bug, please report it: " : "", text.c_str());
+    return static_cast<int>(code);
+  } catch (...) {
+    std::fprintf(stderr, "%s: this is a bug, please report it: an exception of no known type\n",
+                 program.c_str());
+    return static_cast<int>(ExitCode::bug);
+  }
+}
 
 /// A command of the line, behind its groups.
 struct Bound {

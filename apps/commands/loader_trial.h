@@ -60,4 +60,8 @@ LoaderTrial run_loader_trial(Loader& loader, const LoaderTrialOptions& options);
 std::string to_json(const LoaderTrial& trial, const LoaderTrialOptions& options,
                     const std::string& configuration);
 
+/// A loader trial for a person: rates, first batch, memory against the forecast, the consumer's
+/// wait, a line for each stage, and the verdict. Ends with a line break.
+std::string loader_report(const LoaderTrial& trial, const LoaderTrialOptions& options);
+
 }  // namespace headrace::inline v1::app

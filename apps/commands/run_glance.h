@@ -4,6 +4,7 @@
 #include <headrace/apps/run/run_process.h>
 #include <headrace/monitor/system_sample.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -61,5 +62,15 @@ struct RunGlance {
 /// Reads the ends of its files and /proc, and touches nothing. Throws ConfigError where there is no
 /// run.
 RunGlance read_run_glance(const std::filesystem::path& run);
+
+/// A run for a person, at most 20 lines, the most important first: of as many figures as fit into
+/// `columns` the first.
+std::vector<std::string> glance_lines(const RunGlance& glance, std::size_t columns);
+
+/// The same in one line.
+std::string glance_line(const RunGlance& glance);
+
+/// "last row 3 s ago", "has not written for 2 min: ..."; how the run ended.
+std::string state_text(const RunGlance& glance);
 
 }  // namespace headrace::inline v1::app

@@ -1,4 +1,4 @@
-#include <headrace/apps/commands/run_glance_text.h>
+#include <headrace/apps/commands/run_glance.h>
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/monitor/format.h>

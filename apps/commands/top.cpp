@@ -1,4 +1,4 @@
-#include <headrace/apps/commands/run_glance_text.h>
+#include <headrace/apps/commands/run_glance.h>
 #include <headrace/apps/config/units.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/apps/run/stop_signals.h>
