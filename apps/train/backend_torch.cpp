@@ -1,7 +1,5 @@
 #include <headrace/apps/train/backend_torch.h>
 #include <headrace/apps/train/choose_device_torch.h>
-#include <headrace/apps/train/evaluate_torch.h>
-#include <headrace/apps/train/export_torch.h>
 #include <headrace/apps/train/gpu_allocator_torch.h>
 #include <headrace/apps/train/predict_torch.h>
 #include <headrace/apps/train/recipe_run_torch.h>

@@ -3,16 +3,32 @@
 #include <headrace/apps/jobs/device_torch.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/jobs/recipe_torch.h>
-#include <headrace/apps/train/predictors_torch.h>
 #include <headrace/apps/train/train_options.h>
 #include <headrace/apps/train/training_backend.h>
+#include <headrace/training/best_weights.h>
 #include <headrace/training/evaluation.h>
+#include <headrace/training/recipe.h>
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace headrace::inline v1::app {
+
+/// The weights of a member of a run.
+struct Predictor {
+  std::filesystem::path file{};
+  training::BestWeights weights{};
+  training::Member member{};  ///< its number and name, without records
+
+  /// Throws CheckpointError for a file without that note.
+  const std::string& note(const std::string& name) const;
+};
+
+/// The weights that paths stand for, by the numbers of their members: files, or those of a run's or
+/// member's folder. They are of one run, each member once. Throws CheckpointError.
+std::vector<Predictor> read_predictors(const std::vector<std::filesystem::path>& paths);
 
 /// Trained members of a run, ready to look at data together.
 class Team {

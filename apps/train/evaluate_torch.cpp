@@ -1,9 +1,9 @@
 #include <headrace/apps/run/result_file.h>
 #include <headrace/apps/train/confusion_torch.h>
 #include <headrace/apps/train/ensemble_torch.h>
-#include <headrace/apps/train/evaluate_torch.h>
 #include <headrace/apps/train/evaluation_report.h>
 #include <headrace/apps/train/gallery_torch.h>
+#include <headrace/apps/train/predict_torch.h>
 
 #include <cstdio>
 #include <optional>

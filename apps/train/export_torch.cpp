@@ -1,7 +1,6 @@
 #include <headrace/apps/train/ensemble_torch.h>
-#include <headrace/apps/train/export_torch.h>
+#include <headrace/apps/train/predict_torch.h>
 #include <headrace/apps/train/prediction_text.h>
-#include <headrace/apps/train/predictors_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/models/networks/script_network.h>
 #include <headrace/training/safetensors.h>

@@ -6,6 +6,7 @@
 #include <headrace/engine/base/internal/atomic_file.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <fstream>
 #include <map>
 #include <string>
@@ -122,6 +123,16 @@ void write_goals(const std::filesystem::path& folder, const std::vector<GoalOutc
   for (const GoalOutcome& goal : goals)
     json["goals"].push_back(json_of(goal));
   write_file_atomically(file, json.dump(2) + "\n");
+}
+
+std::string say_goals(const std::vector<GoalOutcome>& goals, const std::filesystem::path& folder,
+                      RunView& view) {
+  if (goals.empty()) return {};
+  write_goals(folder, goals);
+  const std::string text = goals_text(goals);
+  view.note(text.substr(0, text.size() - 1));
+  fmt::print("{}", text);
+  return missed_goals(goals);
 }
 
 }  // namespace headrace::inline v1::app

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 namespace headrace::inline v1::app {
@@ -30,5 +31,13 @@ void add_figures(GoalFacts& facts, const std::vector<FoldOutcome>& outcomes,
 /// "came", "result" ("pass", "fail", "not judged", with "why") and "sentence", which says all of it
 /// with units. Without goals the file stays as it is. Throws DataError where there is no such file.
 void write_goals(const std::filesystem::path& folder, const std::vector<GoalOutcome>& goals);
+
+class RunView;
+
+/// Writes what came of a run's goals to result.json of its folder, to its log and to standard
+/// output, and gives the names of those that failed; empty: none did. Throws what write_goals()
+/// throws.
+std::string say_goals(const std::vector<GoalOutcome>& goals, const std::filesystem::path& folder,
+                      RunView& view);
 
 }  // namespace headrace::inline v1::app

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/config/exit_codes.h>
+#include <headrace/apps/feed/loader_job.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/apps/train/pace_trial.h>
 
@@ -10,6 +11,10 @@
 #include <string>
 
 namespace headrace::inline v1::app {
+
+/// Runs a loader without a model behind a consumer that keeps each batch for the job's planted
+/// delay; memory and storage only. Opens the source. Throws what the loader throws.
+PaceResult pace_of_loader(const LoaderJob& job, const PaceOptions& options);
 
 /// What a process is to measure of a configuration of any kind.
 struct PaceQuestion {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <headrace/apps/run/metrics_writer.h>
-#include <headrace/apps/train/bad_step.h>
 #include <headrace/apps/train/reports.h>
 #include <headrace/apps/train/step_rows.h>
 #include <headrace/apps/train/tensorboard_log.h>

@@ -3,7 +3,6 @@
 #include <headrace/apps/train/files_needed.h>
 #include <headrace/apps/train/fitted_job.h>
 #include <headrace/apps/train/memory_switches.h>
-#include <headrace/apps/train/memory_verdict.h>
 #include <headrace/apps/train/plan_training.h>
 #include <headrace/apps/train/record_bytes.h>
 #include <headrace/apps/train/setting_facts.h>

@@ -4,7 +4,6 @@
 #include <headrace/apps/train/mask_writer_torch.h>
 #include <headrace/apps/train/output_folder.h>
 #include <headrace/apps/train/predict_torch.h>
-#include <headrace/apps/train/predict_volumes_torch.h>
 #include <headrace/apps/train/prediction_text.h>
 
 #include <cstdio>

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <headrace/apps/config/exit_codes.h>
+#include <headrace/apps/jobs/job.h>
 #include <headrace/apps/jobs/recipe_torch.h>
+#include <headrace/apps/jobs/volume_predictor_torch.h>
+#include <headrace/apps/train/ensemble_torch.h>
 #include <headrace/apps/train/train_options.h>
 
 #include <vector>
@@ -15,5 +18,29 @@ namespace headrace::inline v1::app {
 /// data only the rows that are written and names grow.
 ExitCode predict(const PredictOptions& options, const std::vector<Job>& jobs,
                  const MakeRecipe& make_recipe);
+
+/// `headrace predict` of weights that have learnt on volumes: a volume of labels for each case of
+/// the data (find_volume_cases()), on the grid of its files and in their format where it can be
+/// written, else as NIfTI; 0 everywhere where its image is. Scores of one case at a time are held,
+/// of each member. Where labels are known a table of Dice is printed and kept as dice.csv; a case
+/// whose label has other values is warned of, has none there, and the end is ExitCode::data. The
+/// first signal ends it with that signal's code, and the same command goes on (VolumeOutput). What
+/// can be known before the network works is refused before.
+ExitCode predict_volumes(const PredictOptions& options, Ensemble& ensemble,
+                         VolumePredictor& recipe);
+
+/// `headrace evaluate`: the figures of a run's weights on labelled data, as a table and as JSON.
+/// Weights of several members are judged one by one and by their vote.
+ExitCode evaluate(const EvaluateOptions& options, const std::vector<Job>& jobs,
+                  const MakeRecipe& make_recipe);
+
+/// `headrace export`: the best weights of a run's members as safetensors for other programs: the
+/// network's own names, those left out that the note "transient" lists, and as metadata "format"
+/// ("pt", which timm and transformers look for) and what the recipe says of network and classes.
+/// Of a network that came from TorchScript (the note "torchscript") also the script with these
+/// weights, `.torchscript` beside the safetensors; tensors with two names are in the safetensors
+/// under both. Prints the files it has written.
+ExitCode export_weights(const ExportOptions& options, const std::vector<Job>& jobs,
+                        const MakeRecipe& make_recipe);
 
 }  // namespace headrace::inline v1::app

@@ -1,5 +1,5 @@
-#include <headrace/apps/train/memory_verdict.h>
-#include <headrace/apps/train/profile_text.h>
+#include <headrace/apps/train/memory_switches.h>
+#include <headrace/apps/train/profile_memory.h>
 #include <headrace/monitor/format.h>
 
 #include <algorithm>

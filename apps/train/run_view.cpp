@@ -9,10 +9,9 @@
 #include <headrace/apps/train/live_run.h>
 #include <headrace/apps/train/live_text.h>
 #include <headrace/apps/train/metrics_log.h>
-#include <headrace/apps/train/run_advice.h>
+#include <headrace/apps/train/run_adviser.h>
 #include <headrace/apps/train/run_view.h>
 #include <headrace/apps/train/run_voice.h>
-#include <headrace/apps/train/step_text.h>
 #include <headrace/monitor/format.h>
 #include <headrace/monitor/status_line.h>
 

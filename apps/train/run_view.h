@@ -1,10 +1,10 @@
 #pragma once
 
 #include <headrace/apps/run/log_level.h>
-#include <headrace/apps/train/bad_step.h>
 #include <headrace/apps/train/memory_phases.h>
 #include <headrace/apps/train/reports.h>
 #include <headrace/apps/train/run_adviser.h>
+#include <headrace/apps/train/step_rows.h>
 #include <headrace/apps/train/system_log.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/monitor/memory_watch.h>

@@ -9,14 +9,12 @@
 #include <headrace/apps/train/device_remarks.h>
 #include <headrace/apps/train/goal_report.h>
 #include <headrace/apps/train/leave_report.h>
-#include <headrace/apps/train/live_dump.h>
 #include <headrace/apps/train/live_run.h>
 #include <headrace/apps/train/measure_memory.h>
 #include <headrace/apps/train/memory_relief.h>
-#include <headrace/apps/train/plan_time.h>
+#include <headrace/apps/train/plan_run.h>
 #include <headrace/apps/train/plan_training.h>
 #include <headrace/apps/train/results.h>
-#include <headrace/apps/train/say_goals.h>
 #include <headrace/apps/train/smoke_report.h>
 #include <headrace/apps/train/step_trace.h>
 #include <headrace/apps/train/tensorboard_log.h>

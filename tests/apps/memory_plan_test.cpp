@@ -1,7 +1,7 @@
+#include <headrace/apps/train/memory_owners.h>
 #include <headrace/apps/train/memory_plan.h>
-#include <headrace/apps/train/memory_verdict.h>
-#include <headrace/apps/train/plan_time.h>
-#include <headrace/apps/train/training_memory.h>
+#include <headrace/apps/train/memory_switches.h>
+#include <headrace/apps/train/plan_run.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/literals.h>
 

@@ -1,5 +1,4 @@
 // From what an epoch's loader did to the rules of advice.
-#include <headrace/apps/train/run_advice.h>
 #include <headrace/apps/train/run_adviser.h>
 #include <headrace/engine/base/literals.h>
 

@@ -1,5 +1,4 @@
 // From an epoch of a run to the rules of advice.
-#include <headrace/apps/train/run_advice.h>
 #include <headrace/apps/train/run_adviser.h>
 #include <headrace/engine/base/literals.h>
 
