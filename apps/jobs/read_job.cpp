@@ -2,7 +2,6 @@
 #include <headrace/apps/feed/make_loader_job.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/jobs/run_identity.h>
-#include <headrace/apps/jobs/smoke_document.h>
 #include <headrace/apps/jobs/stage_documents.h>
 
 #include <algorithm>

@@ -3,11 +3,17 @@
 #include <headrace/apps/jobs/job.h>
 #include <headrace/apps/jobs/training_settings.h>
 #include <headrace/engine/base/export.h>
+#include <headrace/engine/tensor/device.h>
 #include <headrace/training/stage.h>
 
 #include <vector>
 
+#include <c10/core/Device.h>
+
 namespace headrace::inline v1::app {
+
+/// The same device in LibTorch's words.
+HEADRACE_API c10::Device torch_device(Device device);
 
 /// The stage that a section `training` describes; what is frozen is not said there.
 HEADRACE_API training::Stage stage_of(const TrainingSettings& training);

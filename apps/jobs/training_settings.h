@@ -15,6 +15,11 @@
 
 namespace headrace::inline v1::app {
 
+/// The kinds of tagged entries in the section `training`, with their parameters.
+std::vector<Tag<training::OptimizerRule>> optimizer_tags();
+std::vector<Tag<training::Schedule>> schedule_tags();
+std::vector<Tag<training::NonFinitePolicy>> non_finite_tags();
+
 /// How a model is trained: the section `training`, the same for all kinds; a job gives it other
 /// defaults.
 struct TrainingSettings {

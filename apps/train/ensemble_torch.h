@@ -1,8 +1,8 @@
 #pragma once
 
-#include <headrace/apps/jobs/device_torch.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/jobs/recipe_torch.h>
+#include <headrace/apps/jobs/stage_torch.h>
 #include <headrace/apps/train/train_options.h>
 #include <headrace/apps/train/training_backend.h>
 #include <headrace/training/best_weights.h>

@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/device_torch.h>
+#include <headrace/apps/jobs/stage_torch.h>
 #include <headrace/apps/train/memory_plan.h>
 #include <headrace/apps/train/phase_meter_torch.h>
 #include <headrace/apps/train/run_view.h>

@@ -1,5 +1,5 @@
-#include <headrace/apps/jobs/leak/course_torch.h>
 #include <headrace/apps/jobs/leak/names.h>
+#include <headrace/apps/jobs/leak/recipe_torch.h>
 #include <headrace/benchmarks/mechanics/workload.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/models/losses/cross_entropy.h>

@@ -7,7 +7,7 @@
 
 namespace headrace::inline v1::app {
 
-/// Which pictures of COD10K are looked at, by their names (`cod_name.h`).
+/// Which pictures of COD10K are looked at, by their names (cod_name_of()).
 enum class CodPictures : unsigned char {
   camouflaged,  ///< none that says NonCAM
   all,

@@ -1,6 +1,5 @@
 #include <headrace/apps/jobs/retinopathy/pair_course_torch.h>
 #include <headrace/apps/jobs/retinopathy/pair_metric_torch.h>
-#include <headrace/apps/jobs/retinopathy/scheme_metric_torch.h>
 
 #include <utility>
 

@@ -1,10 +1,11 @@
 #include <headrace/apps/feed/fashion_mnist.h>
-#include <headrace/apps/jobs/retinopathy/garments.h>
 #include <headrace/apps/jobs/retinopathy/prepare.h>
 #include <headrace/apps/run/make_folder.h>
 #include <headrace/apps/run/parallel_for.h>
 #include <headrace/apps/run/prepared_folder.h>
 #include <headrace/apps/terminal/progress.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/tensor/tensor.h>
 #include <headrace/loaders/idx/idx_file.h>
 #include <headrace/loaders/image/jpeg_writer.h>
 #include <headrace/loaders/image/resize.h>
@@ -26,6 +27,61 @@
 
 namespace headrace::inline v1::app {
 namespace {
+
+// Folders of the classes: five of Fashion-MNIST that are easily confused. Sorted, they are in the
+// order of the classes.
+constexpr std::array<std::string_view, 5> garment_folders{"0_tshirt", "1_pullover", "2_dress",
+                                                          "3_coat", "4_shirt"};
+
+// A picture of Fashion-MNIST and the file that it becomes.
+struct Garment {
+  std::string file;            // "train/0_tshirt/00017.jpg", with its row in the IDX file
+  const std::uint8_t* pixels;  // uint8 [28, 28], of the images that it was chosen from
+};
+
+// Pictures of a class for one part of the data.
+struct GarmentPart {
+  std::string_view folder{};  // "train"
+  std::int64_t first = 0;     // of the class's pictures in file order
+  std::int64_t count = 0;
+};
+
+constexpr std::int64_t garment_pixels = std::int64_t{28} * 28;
+// T-shirt, pullover, dress, coat, shirt.
+constexpr std::array<std::uint8_t, garment_folders.size()> labels_of_classes{0, 2, 3, 4, 6};
+constexpr std::array<std::int64_t, garment_folders.size()> eyepacs{25810, 2443, 5292, 873, 708};
+
+// How many training pictures each class has: the first `largest`, the others in the ratio of
+// EyePACS's five grades (25810 : 2443 : 5292 : 873 : 708), rounded to the nearest, at least 1.
+std::array<std::int64_t, garment_folders.size()> garment_counts(std::int64_t largest) {
+  std::array<std::int64_t, garment_folders.size()> counts{};
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const std::int64_t nearest = (2 * largest * eyepacs[i] + eyepacs[0]) / (2 * eyepacs[0]);
+    counts[i] = std::max<std::int64_t>(1, nearest);
+  }
+  return counts;
+}
+
+// A part of class `number` out of images [N, 28, 28] with these labels [N]. Throws DataError where
+// there are too few.
+std::vector<Garment> garments_of(const Tensor& images, const Tensor& labels, std::size_t number,
+                                 const GarmentPart& part) {
+  std::vector<Garment> garments;
+  const auto of_rows = labels.values<std::uint8_t>();
+  std::int64_t seen = 0;
+  for (std::size_t row = 0; row < of_rows.size(); ++row) {
+    if (of_rows[row] != labels_of_classes[number]) continue;
+    const std::int64_t place = seen++ - part.first;
+    if (place < 0 || place >= part.count) continue;
+    garments.push_back(
+        {.file = fmt::format("{}/{}/{:05}.jpg", part.folder, garment_folders[number], row),
+         .pixels = images.data<std::uint8_t>() + static_cast<std::int64_t>(row) * garment_pixels});
+  }
+  if (static_cast<std::int64_t>(garments.size()) == part.count) return garments;
+  throw DataError(
+      fmt::format("[prepare] Fashion-MNIST must have {} pictures of class {} for {}, got {} in all",
+                  part.first + part.count, garment_folders[number], part.folder, seen));
+}
 
 namespace fs = std::filesystem;
 

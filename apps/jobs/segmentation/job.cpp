@@ -1,7 +1,6 @@
 #include <headrace/apps/jobs/picture_job.h>
 #include <headrace/apps/jobs/segmentation/config.h>
 #include <headrace/apps/jobs/segmentation/propose.h>
-#include <headrace/apps/jobs/segmentation/propose_volumes.h>
 #include <headrace/apps/jobs/volume_job.h>
 
 namespace headrace::inline v1::app {

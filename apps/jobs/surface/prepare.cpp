@@ -1,5 +1,4 @@
 #include <headrace/apps/jobs/surface/prepare.h>
-#include <headrace/apps/jobs/surface/surface_label.h>
 #include <headrace/apps/jobs/surface/surface_volumes.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/apps/run/make_folder.h>

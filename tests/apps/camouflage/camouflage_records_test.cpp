@@ -1,5 +1,4 @@
 // Which pictures the job takes, and how it divides them.
-#include <headrace/apps/jobs/camouflage/cod_name.h>
 #include <headrace/apps/jobs/camouflage/records.h>
 #include <headrace/apps/jobs/jobs.h>
 #include <headrace/apps/jobs/read_job.h>

@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/camouflage/cod_name.h>
+#include <headrace/apps/jobs/camouflage/records.h>
 
 #include <doctest/doctest.h>
 

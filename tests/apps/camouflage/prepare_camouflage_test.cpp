@@ -1,6 +1,6 @@
 // On cut-outs and photographs made here; nothing is fetched.
-#include <headrace/apps/jobs/camouflage/cod_name.h>
 #include <headrace/apps/jobs/camouflage/prepare.h>
+#include <headrace/apps/jobs/camouflage/records.h>
 #include <headrace/apps/jobs/camouflage/split_sources.h>
 #include <headrace/apps/task/find_data.h>
 #include <headrace/engine/base/error.h>

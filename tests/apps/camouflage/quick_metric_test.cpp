@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/camouflage/quick_metric_torch.h>
+#include <headrace/apps/jobs/camouflage/measures_torch.h>
 
 #include "../../support/torch_doctest.h"
 

@@ -1,5 +1,5 @@
 #include <headrace/apps/jobs/camouflage/config.h>
-#include <headrace/apps/jobs/camouflage/course_torch.h>
+#include <headrace/apps/jobs/camouflage/recipe_torch.h>
 #include <headrace/engine/sample/mask.h>
 #include <headrace/tests/apps/job_steps.h>
 

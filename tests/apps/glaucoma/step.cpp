@@ -1,5 +1,5 @@
-#include <headrace/apps/jobs/glaucoma/course_torch.h>
 #include <headrace/apps/jobs/glaucoma/names.h>
+#include <headrace/apps/jobs/glaucoma/recipe_torch.h>
 #include <headrace/tests/apps/job_steps.h>
 
 namespace headrace::test {

@@ -1,5 +1,5 @@
-#include <headrace/apps/jobs/leak/course_torch.h>
 #include <headrace/apps/jobs/leak/names.h>
+#include <headrace/apps/jobs/leak/recipe_torch.h>
 #include <headrace/tests/apps/job_steps.h>
 
 namespace headrace::test {

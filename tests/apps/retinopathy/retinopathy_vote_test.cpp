@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/retinopathy/scheme_metric_torch.h>
+#include <headrace/apps/jobs/retinopathy/pair_metric_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/models/metrics/temperature.h>
 #include <headrace/tests/apps/retinopathy/pairs_of_grades.h>

@@ -4,7 +4,7 @@
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/jobs/segmentation/config.h>
 #include <headrace/apps/jobs/segmentation/nnunet_planning.h>
-#include <headrace/apps/jobs/segmentation/propose_volumes.h>
+#include <headrace/apps/jobs/segmentation/propose.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/loaders/volume/nnunet_raw_files.h>
 

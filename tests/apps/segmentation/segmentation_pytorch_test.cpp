@@ -1,5 +1,5 @@
 // The task step by step beside PyTorch, with what its program makes it of.
-#include <headrace/apps/jobs/segmentation/course_torch.h>
+#include <headrace/apps/jobs/segmentation/recipe_torch.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/tests/apps/pytorch_checks.h>

@@ -1,5 +1,5 @@
 #include <headrace/apps/jobs/surface/config.h>
-#include <headrace/apps/jobs/surface/course_torch.h>
+#include <headrace/apps/jobs/surface/recipe_torch.h>
 #include <headrace/tests/apps/job_steps.h>
 
 #include <cstring>

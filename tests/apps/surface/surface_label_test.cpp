@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/surface/surface_label.h>
+#include <headrace/apps/jobs/surface/surface_volumes.h>
 
 #include <algorithm>
 #include <cstdint>
