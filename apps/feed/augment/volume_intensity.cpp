@@ -15,59 +15,17 @@ void describe(Fields& fields, VolumeNoise& noise) {
   fields.key("deviation", noise.deviation, {.doc = "least and most", .min = 0.0, .max = 1e6});
 }
 
-}  // namespace headrace::inline v1::app
-
-namespace headrace::inline v1::app::operations {
-
-AugmentRow volume_noise() {
-  return volume_row<VolumeNoise>(
-      {.name = "volume_noise", .doc = "normal noise added to a volume", .main = "p"});
-}
-
-}  // namespace headrace::inline v1::app::operations
-
-namespace headrace::inline v1::app {
-
 void describe(Fields& fields, VolumeBlur& blur) {
   fields.key("p", blur.p, probability("probability of smoothing at all"));
   fields.key("channel_p", blur.channel_p, probability("then, that a channel has it"));
   fields.key("deviation", blur.deviation, voxels("least and most", 0.1, 20.0));
 }
 
-}  // namespace headrace::inline v1::app
-
-namespace headrace::inline v1::app::operations {
-
-AugmentRow volume_blur() {
-  return volume_row<VolumeBlur>(
-      {.name = "volume_blur",
-       .doc = "a volume smoothed by Gaussians, of another deviation for each channel and axis",
-       .main = "p"});
-}
-
-}  // namespace headrace::inline v1::app::operations
-
-namespace headrace::inline v1::app {
-
 void describe(Fields& fields, VolumeBrightness& brightness) {
   fields.key("p", brightness.p, probability("probability of a change at all"));
   fields.key("channel_p", brightness.channel_p, probability("then, that a channel has it"));
   fields.key("factor", brightness.factor, {.doc = "least and most", .min = 0.0, .max = 1e6});
 }
-
-}  // namespace headrace::inline v1::app
-
-namespace headrace::inline v1::app::operations {
-
-AugmentRow volume_brightness() {
-  return volume_row<VolumeBrightness>({.name = "volume_brightness",
-                                       .doc = "each channel of a volume multiplied by a factor",
-                                       .main = "p"});
-}
-
-}  // namespace headrace::inline v1::app::operations
-
-namespace headrace::inline v1::app {
 
 void describe(Fields& fields, VolumeContrast& contrast) {
   fields.key("p", contrast.p, probability("probability of a change at all"));
@@ -77,21 +35,6 @@ void describe(Fields& fields, VolumeContrast& contrast) {
              {.doc = "no value leaves the channel's former range"});
 }
 
-}  // namespace headrace::inline v1::app
-
-namespace headrace::inline v1::app::operations {
-
-AugmentRow volume_contrast() {
-  return volume_row<VolumeContrast>(
-      {.name = "volume_contrast",
-       .doc = "each value's distance to its channel's mean multiplied by a factor",
-       .main = "p"});
-}
-
-}  // namespace headrace::inline v1::app::operations
-
-namespace headrace::inline v1::app {
-
 void describe(Fields& fields, VolumeLowResolution& low) {
   fields.key("p", low.p, probability("probability of a change at all"));
   fields.key("channel_p", low.channel_p, probability("then, that a channel has it"));
@@ -99,21 +42,6 @@ void describe(Fields& fields, VolumeLowResolution& low) {
              {.doc = "least and most, the same along all axes", .min = 0.01, .max = 1.0});
   fields.key("keep_depth", low.keep_depth, {.doc = "not along z, for patches of thick slices"});
 }
-
-}  // namespace headrace::inline v1::app
-
-namespace headrace::inline v1::app::operations {
-
-AugmentRow volume_low_resolution() {
-  return volume_row<VolumeLowResolution>(
-      {.name = "volume_low_resolution",
-       .doc = "channels of a volume made smaller and as large again",
-       .main = "p"});
-}
-
-}  // namespace headrace::inline v1::app::operations
-
-namespace headrace::inline v1::app {
 
 void describe(Fields& fields, VolumeGamma& gamma) {
   fields.key("p", gamma.p, probability("probability of a change at all"));
@@ -130,6 +58,38 @@ void describe(Fields& fields, VolumeGamma& gamma) {
 }  // namespace headrace::inline v1::app
 
 namespace headrace::inline v1::app::operations {
+
+AugmentRow volume_noise() {
+  return volume_row<VolumeNoise>(
+      {.name = "volume_noise", .doc = "normal noise added to a volume", .main = "p"});
+}
+
+AugmentRow volume_blur() {
+  return volume_row<VolumeBlur>(
+      {.name = "volume_blur",
+       .doc = "a volume smoothed by Gaussians, of another deviation for each channel and axis",
+       .main = "p"});
+}
+
+AugmentRow volume_brightness() {
+  return volume_row<VolumeBrightness>({.name = "volume_brightness",
+                                       .doc = "each channel of a volume multiplied by a factor",
+                                       .main = "p"});
+}
+
+AugmentRow volume_contrast() {
+  return volume_row<VolumeContrast>(
+      {.name = "volume_contrast",
+       .doc = "each value's distance to its channel's mean multiplied by a factor",
+       .main = "p"});
+}
+
+AugmentRow volume_low_resolution() {
+  return volume_row<VolumeLowResolution>(
+      {.name = "volume_low_resolution",
+       .doc = "channels of a volume made smaller and as large again",
+       .main = "p"});
+}
 
 AugmentRow volume_gamma() {
   return volume_row<VolumeGamma>(
