@@ -260,7 +260,7 @@ void try_task_network(const ModelSettings& model, const NetworkShape& shape,
 }
 
 ChannelStatistics statistics_of_weights(const ModelSettings& model) {
-  const models::ChannelStatistics known = traits_of(model, {.outputs = 2}).statistics;
+  const models::PretrainingStatistics known = traits_of(model, {.outputs = 2}).statistics;
   if (known.mean.empty()) return imagenet_statistics();
   return {.mean = {known.mean.begin(), known.mean.end()},
           .std = {known.stddev.begin(), known.stddev.end()}};

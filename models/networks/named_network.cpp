@@ -24,7 +24,7 @@ namespace headrace::inline v1::models {
 
 namespace {
 
-const ChannelStatistics imagenet{.mean = {.485, .456, .406}, .stddev = {.229, .224, .225}};
+const PretrainingStatistics imagenet{.mean = {.485, .456, .406}, .stddev = {.229, .224, .225}};
 
 template <int depth, ResNetVariant variant = {}>
 std::unique_ptr<Network> resnet(const NetworkOptions& options) {

@@ -40,7 +40,7 @@ struct NetworkOptions {
 
 /// Means and deviations by channel of what a network's public weights were trained on, for pixels
 /// from 0 to 1; empty where there are none.
-struct ChannelStatistics {
+struct PretrainingStatistics {
   std::vector<double> mean = {};
   std::vector<double> stddev = {};
 };
@@ -55,7 +55,7 @@ struct NetworkTraits {
   std::int64_t least_longest_side = 1;  ///< of a volume, one side at least
   std::vector<std::int64_t> side_divisors = {
       1};  ///< of an image's sides; one for all, or one an axis
-  ChannelStatistics statistics = {};
+  PretrainingStatistics statistics = {};
 };
 
 /// The names of the networks for a task.
