@@ -25,7 +25,6 @@
 #include <unistd.h>
 
 namespace headrace::inline v1::app {
-
 namespace {
 
 // From above; nothing where the data say that they cannot be opened, which a trial has said then.
