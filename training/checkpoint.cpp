@@ -1,3 +1,4 @@
+#include <headrace/engine/base/internal/json_fields.h>
 #include <headrace/engine/base/utf8.h>
 #include <headrace/training/checkpoint.h>
 #include <headrace/training/checkpoint_error.h>
@@ -14,7 +15,53 @@
 #include <nlohmann/json.hpp>
 #include <zlib.h>
 
+namespace headrace::inline v1 {
+
+void fields(of_type<Position> auto& position, const auto& field) {
+  field("seed", position.seed);
+  field("epoch", position.epoch);
+  field("position", position.position);
+  field("order_version", position.order_version);
+}
+
+}  // namespace headrace::inline v1
+
 namespace headrace::inline v1::training {
+
+void fields(of_type<PlateauState> auto& plateau, const auto& field) {
+  field("reductions", plateau.reductions);
+  field("best", plateau.best);
+  field("bad", plateau.bad);
+  field("cooldown", plateau.cooldown);
+}
+
+void fields(of_type<EarlyStoppingState> auto& stopping, const auto& field) {
+  field("best", stopping.best);
+  field("reference", stopping.reference);
+  field("bad", stopping.bad);
+}
+
+void fields(of_type<Progress> auto& progress, const auto& field) {
+  field("stage", progress.stage);
+  field("epoch", progress.epoch);
+  field("step", progress.step);
+  field("skipped", progress.skipped);
+  field("trained", progress.trained);
+  field("position", progress.position);
+  field("samples", progress.samples);
+  field("epoch_skipped", progress.epoch_skipped);
+  field("plateau", progress.plateau);
+  field("early_stopping", progress.early_stopping);
+  field("best_epoch", progress.best_epoch);
+  field("skipped_in_a_row", progress.skipped_in_a_row);
+  field("overflows_in_a_row", progress.overflows_in_a_row);
+  field("reloads", progress.reloads);
+  field("rate_factor", progress.rate_factor);
+  field("unfrozen_at", progress.unfrozen_at);
+  field.if_there("halvings", progress.halvings);
+  field.if_there("checkpointed", progress.checkpointed);
+  field.if_there("evaluation_rows", progress.evaluation_rows);
+}
 
 namespace {
 
@@ -24,80 +71,6 @@ using Words = std::map<std::string, std::string>;
 constexpr std::string_view checksum_key = "headrace.crc32";
 constexpr std::string_view no_checksum = "00000000";
 constexpr std::string_view checksum_text = "\"headrace.crc32\":\"";
-
-json from_best(const std::optional<double>& best) {
-  return best ? json(*best) : json(nullptr);
-}
-std::optional<double> to_best(const json& value) {
-  return value.is_null() ? std::nullopt : std::optional(value.get<double>());
-}
-
-json to_json(const Progress& progress) {
-  const Position& position = progress.position;
-  return {{"stage", progress.stage},
-          {"epoch", progress.epoch},
-          {"step", progress.step},
-          {"skipped", progress.skipped},
-          {"trained", progress.trained},
-          {"position",
-           {{"seed", position.seed},
-            {"epoch", position.epoch},
-            {"position", position.position},
-            {"order_version", position.order_version}}},
-          {"samples", progress.samples},
-          {"epoch_skipped", progress.epoch_skipped},
-          {"plateau",
-           {{"reductions", progress.plateau.reductions},
-            {"best", from_best(progress.plateau.best)},
-            {"bad", progress.plateau.bad},
-            {"cooldown", progress.plateau.cooldown}}},
-          {"early_stopping",
-           {{"best", from_best(progress.early_stopping.best)},
-            {"reference", from_best(progress.early_stopping.reference)},
-            {"bad", progress.early_stopping.bad}}},
-          {"best_epoch", progress.best_epoch},
-          {"skipped_in_a_row", progress.skipped_in_a_row},
-          {"overflows_in_a_row", progress.overflows_in_a_row},
-          {"reloads", progress.reloads},
-          {"rate_factor", progress.rate_factor},
-          {"unfrozen_at", progress.unfrozen_at},
-          {"halvings", progress.halvings},
-          {"checkpointed", progress.checkpointed},
-          {"evaluation_rows", progress.evaluation_rows}};
-}
-
-Progress progress_from(const json& state) {
-  const auto& position = state.at("position");
-  const auto& plateau = state.at("plateau");
-  const auto& stopping = state.at("early_stopping");
-  return {.stage = state.at("stage").get<std::int64_t>(),
-          .epoch = state.at("epoch").get<std::int64_t>(),
-          .step = state.at("step").get<std::int64_t>(),
-          .skipped = state.at("skipped").get<std::int64_t>(),
-          .trained = state.at("trained").get<bool>(),
-          .position = {.seed = position.at("seed").get<std::uint64_t>(),
-                       .epoch = position.at("epoch").get<std::int64_t>(),
-                       .position = position.at("position").get<std::int64_t>(),
-                       .order_version = position.at("order_version").get<int>()},
-          .samples = state.at("samples").get<std::int64_t>(),
-          .epoch_skipped = state.at("epoch_skipped").get<std::int64_t>(),
-          .plateau = {.best = to_best(plateau.at("best")),
-                      .bad = plateau.at("bad").get<int>(),
-                      .cooldown = plateau.at("cooldown").get<int>(),
-                      .reductions = plateau.at("reductions").get<int>()},
-          .early_stopping = {.best = to_best(stopping.at("best")),
-                             .reference = to_best(stopping.at("reference")),
-                             .bad = stopping.at("bad").get<int>()},
-          .best_epoch = state.at("best_epoch").get<std::int64_t>(),
-          .skipped_in_a_row = state.at("skipped_in_a_row").get<int>(),
-          .overflows_in_a_row = state.at("overflows_in_a_row").get<int>(),
-          .reloads = state.at("reloads").get<int>(),
-          .rate_factor = state.at("rate_factor").get<double>(),
-          .unfrozen_at = state.at("unfrozen_at").get<std::vector<std::int64_t>>(),
-          .halvings = state.value("halvings", 0),
-          .checkpointed = state.value("checkpointed", false),
-          .evaluation_rows = state.value("evaluation_rows", std::int64_t{0})};
-}
 
 // CRC-32 of a file with zeros where its own eight digits stand: in the header, of which it is
 // given all at once.
@@ -207,7 +180,7 @@ Checkpoint read_checkpoint(const std::filesystem::path& path) {
       throw CheckpointError(who + ": format version must be " +
                             std::to_string(Checkpoint::format_version) + ", got " +
                             std::to_string(version));
-    checkpoint.progress = progress_from(state.at("progress"));
+    read_fields(state.at("progress"), checkpoint.progress);
     checkpoint.identity = state.at("identity").get<Words>();
     checkpoint.notes = state.at("notes").get<Words>();
   } catch (const json::exception& error) {
@@ -226,7 +199,7 @@ void write_checkpoint(const std::filesystem::path& path, const Checkpoint& check
   require_utf8(checkpoint.identity, who);
   require_utf8(checkpoint.notes, who);
   const json state = {{"format_version", Checkpoint::format_version},
-                      {"progress", to_json(checkpoint.progress)},
+                      {"progress", write_fields<json>(checkpoint.progress)},
                       {"identity", checkpoint.identity},
                       {"notes", checkpoint.notes}};
   TensorFile file{.tensors = {},

@@ -1,5 +1,6 @@
 #include <headrace/apps/commands/loader_trial.h>
 #include <headrace/apps/feed/read_window.h>
+#include <headrace/apps/feed/stats_fields.h>
 #include <headrace/apps/run/seconds_since.h>
 #include <headrace/apps/run/stage_table.h>
 #include <headrace/monitor/adviser.h>
@@ -98,14 +99,6 @@ class Consumer {
   LoaderTrial trial_;
 };
 
-nlohmann::ordered_json to_json(const Durations& durations) {
-  return {{"count", durations.count},
-          {"total_s", durations.total_s},
-          {"p50_s", durations.p50_s},
-          {"p99_s", durations.p99_s},
-          {"max_s", durations.max_s}};
-}
-
 nlohmann::ordered_json stages_of(const LoaderStats& stats) {
   nlohmann::ordered_json stages = nlohmann::ordered_json::array();
   for (const StageStats& stage : stats.stages) {
@@ -115,7 +108,7 @@ nlohmann::ordered_json stages_of(const LoaderStats& stats) {
                       {"failures", stage.failures},
                       {"busy_s", stage.busy_s},
                       {"limit", stage.limit},
-                      {"service", to_json(stage.service)}});
+                      {"service", write_fields<nlohmann::ordered_json>(stage.service)}});
   }
   return stages;
 }
@@ -168,7 +161,7 @@ std::string to_json(const LoaderTrial& trial, const LoaderTrialOptions& options,
                                   {"bytes", trial.bytes},
                                   {"consumer_wait_s", trial.wait_s},
                                   {"consumer_wait_share", trial.wait_share},
-                                  {"wait", to_json(stats.wait)},
+                                  {"wait", write_fields<nlohmann::ordered_json>(stats.wait)},
                                   {"forecast_bytes", trial.forecast_bytes},
                                   {"peak_bytes", trial.peak_bytes},
                                   {"process_forecast_bytes", trial.process_forecast_bytes},
@@ -184,7 +177,7 @@ std::string to_json(const LoaderTrial& trial, const LoaderTrialOptions& options,
                                   {"bad_samples", stats.bad_samples},
                                   {"stages", stages_of(stats)},
                                   {"verdict", nlohmann::ordered_json::parse(trial.verdict.json())}};
-  if (trial.reads) document["reads"] = nlohmann::ordered_json::parse(to_json(*trial.reads));
+  if (trial.reads) document["reads"] = write_fields<nlohmann::ordered_json>(*trial.reads);
   return document.dump(2) + "\n";
 }
 

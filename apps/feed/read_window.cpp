@@ -4,8 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 namespace headrace::inline v1::app {
 namespace {
 
@@ -66,25 +64,6 @@ std::optional<ReadFacts> ReadWindow::facts() const {
     if (!worst || in_vain(one.facts) > in_vain(*worst)) worst = std::move(one.facts);
   }
   return worst;
-}
-
-std::string to_json(const ReadFacts& reads) {
-  const nlohmann::ordered_json json{
-      {"bytes_read", reads.bytes_read}, {"bytes_used", reads.bytes_used}, {"why", reads.why},
-      {"setting", reads.setting},       {"old", reads.old_value},         {"new", reads.new_value},
-      {"predicted", reads.predicted}};
-  return json.dump();
-}
-
-ReadFacts parse_reads(const std::string& text) {
-  const auto json = nlohmann::ordered_json::parse(text);
-  return {.bytes_read = json.at("bytes_read"),
-          .bytes_used = json.at("bytes_used"),
-          .why = json.at("why"),
-          .setting = json.at("setting"),
-          .old_value = json.at("old"),
-          .new_value = json.at("new"),
-          .predicted = json.at("predicted")};
 }
 
 }  // namespace headrace::inline v1::app

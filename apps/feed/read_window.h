@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <string>
 
 namespace headrace::inline v1::app {
 
@@ -33,10 +32,5 @@ class ReadWindow {
  private:
   std::map<std::uint64_t, monitor::ChunkBytes> before_;  // by source
 };
-
-/// As a JSON object: "bytes_read", "bytes_used", "why", "setting", "old", "new", "predicted".
-std::string to_json(const monitor::ReadFacts& reads);
-/// Throws nlohmann's exceptions for text that is none.
-monitor::ReadFacts parse_reads(const std::string& text);
 
 }  // namespace headrace::inline v1::app

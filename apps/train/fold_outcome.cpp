@@ -5,6 +5,7 @@
 #include <headrace/apps/train/fold_outcome.h>
 #include <headrace/apps/train/vote_table.h>
 #include <headrace/engine/base/internal/atomic_file.h>
+#include <headrace/engine/base/internal/json_fields.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +16,21 @@
 #include <nlohmann/json.hpp>
 
 namespace headrace::inline v1::app {
+
+void fields(of_type<Confusion> auto& confusion, const auto& field) {
+  field("classes", confusion.classes);
+  field("counts", confusion.counts);
+}
+
+// But for the confusion, which not every outcome has.
+void fields(of_type<FoldOutcome> auto& outcome, const auto& field) {
+  field("member", outcome.member);
+  field("selected_by", outcome.selected_by);
+  field("best_epoch", outcome.best_epoch);
+  field("validation", outcome.validation);
+  field("test", outcome.test);
+}
+
 namespace {
 
 using Named = std::map<std::string, double>;
@@ -22,31 +38,14 @@ using Named = std::map<std::string, double>;
 constexpr std::size_t most_line_columns = 100;
 
 // JSON has no word for what is no number: null stands for it.
-Named figures_of(const nlohmann::json& json) {
-  Named figures;
-  for (const auto& [name, value] : json.items()) {
-    figures[name] =
-        value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+struct FiguresOrNull : PlainValues {
+  using PlainValues::read;
+  static void read(const nlohmann::json& json, Named& figures) {
+    for (const auto& [name, value] : json.items())
+      figures[name] =
+          value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
   }
-  return figures;
-}
-
-// Members of older runs have none.
-Confusion confusion_of(const nlohmann::json& json) {
-  const auto found = json.find("confusion");
-  if (found == json.end()) return {};
-  return {.counts = found->at("counts").get<std::vector<std::vector<std::int64_t>>>(),
-          .classes = found->at("classes").get<std::vector<std::string>>()};
-}
-
-FoldOutcome outcome_of(const nlohmann::json& json) {
-  return {.member = json.at("member").get<std::string>(),
-          .selected_by = json.at("selected_by").get<std::string>(),
-          .best_epoch = json.at("best_epoch").get<std::int64_t>(),
-          .validation = figures_of(json.at("validation")),
-          .test = figures_of(json.at("test")),
-          .confusion = confusion_of(json)};
-}
+};
 
 std::optional<double> find(const Named& figures, const std::string& name) {
   const auto found = figures.find(name);
@@ -122,16 +121,12 @@ nlohmann::ordered_json json_of(const std::map<std::string, FigureSpread>& spread
 }
 
 void add_confusion(nlohmann::ordered_json& json, const Confusion& confusion) {
-  if (confusion.counts.empty()) return;
-  json["confusion"] = {{"classes", confusion.classes}, {"counts", confusion.counts}};
+  if (!confusion.counts.empty())
+    json["confusion"] = write_fields<nlohmann::ordered_json>(confusion);
 }
 
 nlohmann::ordered_json json_of(const FoldOutcome& outcome) {
-  nlohmann::ordered_json json{{"member", outcome.member},
-                              {"selected_by", outcome.selected_by},
-                              {"best_epoch", outcome.best_epoch},
-                              {"validation", outcome.validation},
-                              {"test", outcome.test}};
+  auto json = write_fields<nlohmann::ordered_json>(outcome);
   add_confusion(json, outcome.confusion);
   return json;
 }
@@ -157,7 +152,12 @@ std::optional<FoldOutcome> read_fold_outcome(const std::filesystem::path& folder
   std::error_code unknown;
   if (!std::filesystem::exists(file, unknown)) return std::nullopt;
   try {
-    return outcome_of(nlohmann::json::parse(read_whole_text(file, "resume")));
+    const auto json = nlohmann::json::parse(read_whole_text(file, "resume"));
+    FoldOutcome outcome;
+    read_fields<FiguresOrNull>(json, outcome);
+    // Members of older runs have none.
+    if (json.contains("confusion")) read_fields(json.at("confusion"), outcome.confusion);
+    return outcome;
   } catch (const std::exception& error) {
     throw Failure(
         ExitCode::checkpoint,

@@ -1,5 +1,6 @@
 #include <headrace/apps/train/measured_memory.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/json_fields.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -9,6 +10,38 @@
 #include <nlohmann/json.hpp>
 
 namespace headrace::inline v1::app {
+
+void fields(of_type<MeasuredPoint> auto& point, const auto& field) {
+  field("rows", point.rows);
+  field("evaluation_rows", point.evaluation_rows);
+  field("training_bytes", point.training);
+  field("evaluation_bytes", point.evaluation);
+  field("beside_bytes", point.beside);
+  field("kept_of_row_bytes", point.kept_of_row);
+  field("step_s", point.step_s);
+  field("steps", point.steps);
+}
+
+void fields(of_type<MeasuredStage> auto& stage, const auto& field) {
+  field("name", stage.name);
+  field("weights_bytes", stage.weights);
+  field("gradients_bytes", stage.gradients);
+  field("moments_bytes", stage.moments);
+  field("average_bytes", stage.average);
+  field("checkpoint_bytes", stage.checkpoint);
+  field("points", stage.points);
+  field("evaluated", stage.evaluated);
+  field("exceeded_rows", stage.exceeded_rows);
+  field("least_rows", stage.least_rows);
+  field("ended", stage.ended);
+}
+
+void fields(of_type<MeasuredMemory> auto& memory, const auto& field) {
+  field("stages", memory.stages);
+  field("failed", memory.failed);
+  field("of", memory.of);
+}
+
 namespace {
 
 // Points of the same rows are one: several batches of training may share one of the evaluation.
@@ -25,6 +58,19 @@ monitor::MemoryLine line_of(const MeasuredStage& stage, Rows rows, Value value,
     points.push_back({.rows = of, .bytes = bytes});
   return monitor::MemoryLine(points, base);
 }
+
+// Bytes and counts have no sign; a count that is too large is the largest.
+struct Counts : PlainValues {
+  using PlainValues::read;
+  static void read(const nlohmann::json& json, std::uint64_t& bytes) {
+    bytes = json.get_ref<const nlohmann::json::number_unsigned_t&>();
+  }
+  static void read(const nlohmann::json& json, std::int64_t& count) {
+    constexpr auto most = std::uint64_t{std::numeric_limits<std::int64_t>::max()};
+    count = static_cast<std::int64_t>(
+        std::min(json.get_ref<const nlohmann::json::number_unsigned_t&>(), most));
+  }
+};
 
 }  // namespace
 
@@ -55,70 +101,13 @@ std::uint64_t MeasuredStage::beside() const {
 }
 
 std::string to_json(const MeasuredMemory& memory) {
-  nlohmann::json stages = nlohmann::json::array();
-  for (const MeasuredStage& stage : memory.stages) {
-    nlohmann::json points = nlohmann::json::array();
-    for (const MeasuredPoint& point : stage.points)
-      points.push_back({{"rows", point.rows},
-                        {"evaluation_rows", point.evaluation_rows},
-                        {"training_bytes", point.training},
-                        {"evaluation_bytes", point.evaluation},
-                        {"beside_bytes", point.beside},
-                        {"kept_of_row_bytes", point.kept_of_row},
-                        {"step_s", point.step_s},
-                        {"steps", point.steps}});
-    stages.push_back({{"name", stage.name},
-                      {"weights_bytes", stage.weights},
-                      {"gradients_bytes", stage.gradients},
-                      {"moments_bytes", stage.moments},
-                      {"average_bytes", stage.average},
-                      {"checkpoint_bytes", stage.checkpoint},
-                      {"points", std::move(points)},
-                      {"evaluated", stage.evaluated},
-                      {"exceeded_rows", stage.exceeded_rows},
-                      {"least_rows", stage.least_rows},
-                      {"ended", stage.ended}});
-  }
-  return nlohmann::json{{"stages", std::move(stages)}, {"failed", memory.failed}, {"of", memory.of}}
-             .dump(2) +
-         '\n';
+  return write_fields<nlohmann::json>(memory).dump(2) + '\n';
 }
 
 MeasuredMemory parse_measured_memory(std::string_view text) {
-  const auto bytes = [](const nlohmann::json& of, const char* name) {
-    return of.at(name).get_ref<const nlohmann::json::number_unsigned_t&>();
-  };
-  const auto count = [&bytes](const nlohmann::json& of, const char* name) {
-    constexpr auto most = std::uint64_t{std::numeric_limits<std::int64_t>::max()};
-    return static_cast<std::int64_t>(std::min(bytes(of, name), most));
-  };
   MeasuredMemory memory;
   try {
-    const nlohmann::json document = nlohmann::json::parse(text);
-    memory.failed = document.at("failed").get<std::string>();
-    memory.of = document.at("of").get<std::string>();
-    for (const nlohmann::json& one : document.at("stages")) {
-      MeasuredStage stage{.name = one.at("name").get<std::string>(),
-                          .weights = bytes(one, "weights_bytes"),
-                          .gradients = bytes(one, "gradients_bytes"),
-                          .moments = bytes(one, "moments_bytes"),
-                          .average = bytes(one, "average_bytes"),
-                          .checkpoint = bytes(one, "checkpoint_bytes"),
-                          .evaluated = count(one, "evaluated"),
-                          .exceeded_rows = count(one, "exceeded_rows"),
-                          .least_rows = count(one, "least_rows"),
-                          .ended = one.at("ended").get<std::string>()};
-      for (const nlohmann::json& point : one.at("points"))
-        stage.points.push_back({.rows = count(point, "rows"),
-                                .evaluation_rows = count(point, "evaluation_rows"),
-                                .training = bytes(point, "training_bytes"),
-                                .evaluation = bytes(point, "evaluation_bytes"),
-                                .beside = bytes(point, "beside_bytes"),
-                                .kept_of_row = bytes(point, "kept_of_row_bytes"),
-                                .step_s = point.at("step_s").get<double>(),
-                                .steps = count(point, "steps")});
-      memory.stages.push_back(std::move(stage));
-    }
+    read_fields<Counts>(nlohmann::json::parse(text), memory);
   } catch (const nlohmann::json::exception& error) {
     throw ConfigError(std::string("[memory] what was measured must be JSON as written, got ") +
                       error.what());

@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
+#include <headrace/engine/base/internal/json_fields.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/loaders/file/file_descriptor.h>
 #include <headrace/loaders/volume/detail/chunk_store_format.h>
@@ -14,6 +15,21 @@
 #include <vector>
 
 #include <nlohmann/json.hpp>
+
+namespace headrace::inline v1 {
+
+void fields(of_type<PreparedCase> auto& prepared, const auto& field) {
+  field("extent", prepared.extent);
+  field("spacing", prepared.spacing);
+  field("original_extent", prepared.original_extent);
+  field("original_spacing", prepared.original_spacing);
+  field("original_affine", prepared.original_affine);
+  field("crop_begin", prepared.crop_begin);
+  field("crop_end", prepared.crop_end);
+  field("placed_together", prepared.placed_together);
+}
+
+}  // namespace headrace::inline v1
 
 namespace headrace::inline v1::detail {
 namespace {
@@ -122,14 +138,7 @@ bool vouched(const Json& mark, const fs::path& file) {
 PreparedCase case_of(const Json& json, const PreparedFiles& files) {
   PreparedCase made{.name = files.name, .image = files.image};
   if (!json.at("made_from").at("label").is_null()) made.label = files.label;
-  json.at("extent").get_to(made.extent);
-  json.at("spacing").get_to(made.spacing);
-  json.at("original_extent").get_to(made.original_extent);
-  json.at("original_spacing").get_to(made.original_spacing);
-  json.at("original_affine").get_to(made.original_affine);
-  json.at("crop_begin").get_to(made.crop_begin);
-  json.at("crop_end").get_to(made.crop_end);
-  json.at("placed_together").get_to(made.placed_together);
+  read_fields(json, made);
   return made;
 }
 
@@ -153,19 +162,12 @@ std::string made_from(const NnUNetCase& of, const VolumePreparation& preparation
 }
 
 std::string record_text(const PreparedCase& prepared, const std::string& made_from) {
-  const Json json{{"prepared_case", record_version},
-                  {"name", prepared.name},
-                  {"image", store_mark(prepared.image)},
-                  {"label", prepared.label.empty() ? Json() : store_mark(prepared.label)},
-                  {"extent", prepared.extent},
-                  {"spacing", prepared.spacing},
-                  {"original_extent", prepared.original_extent},
-                  {"original_spacing", prepared.original_spacing},
-                  {"original_affine", prepared.original_affine},
-                  {"crop_begin", prepared.crop_begin},
-                  {"crop_end", prepared.crop_end},
-                  {"placed_together", prepared.placed_together},
-                  {"made_from", Json::parse(made_from)}};
+  auto json = write_fields<Json>(prepared);
+  json["prepared_case"] = record_version;
+  json["name"] = prepared.name;
+  json["image"] = store_mark(prepared.image);
+  json["label"] = prepared.label.empty() ? Json() : store_mark(prepared.label);
+  json["made_from"] = Json::parse(made_from);
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
