@@ -1,8 +1,9 @@
 #include <headrace/apps/commands/file_end.h>
 #include <headrace/apps/commands/run_glance.h>
 #include <headrace/apps/config/document.h>
-#include <headrace/apps/report/log_facts.h>
+#include <headrace/apps/report/text_lines.h>
 #include <headrace/apps/run/csv_table.h>
+#include <headrace/apps/terminal/utc.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/monitor/system_json.h>
 
@@ -38,22 +39,42 @@ std::string_view next_part(std::string_view& rest) {
   return part;
 }
 
-// How the log ends.
-LogEnd read_log(const fs::path& file, RunGlance& glance) {
-  LogEnding ending;
+// The text of "2026-11-28T00:00:35.550Z info text"; one of several lines has time and level in its
+// first alone.
+std::string_view said_in(std::string_view line) {
+  const std::size_t time_end = line.find(' ');
+  if (!parse_utc(line.substr(0, time_end))) return line;
+  const std::size_t level_end = line.find(' ', time_end + 1);
+  return level_end == std::string_view::npos ? std::string_view() : line.substr(level_end + 1);
+}
+
+void read_log(const fs::path& file, RunGlance& glance) {
   for (const std::string& line : last_lines(file, std::size_t{256} << 10)) {
-    const LogEntry said = log_entry(line);
-    ending.take(said);
-    if (std::optional<ProgressLine> progress = parse_progress(said.text)) {
+    const std::string_view said = said_in(line);
+    if (std::optional<ProgressLine> progress = parse_progress(said)) {
       if (!progress->step.empty()) glance.step_budget = progress->step;
       glance.progress = std::move(progress);
     }
-    if (said.text.starts_with("step ") && said.text.find(" = data ") != std::string_view::npos)
-      glance.step_budget = said.text.substr(0, said.text.find(" ("));
-    if (said.text.find("input-bound") != std::string_view::npos) glance.verdict = said.text;
+    if (said.starts_with("step ") && said.find(" = data ") != std::string_view::npos)
+      glance.step_budget = said.substr(0, said.find(" ("));
   }
-  glance.last_word = ending.words();
-  return ending.end();
+}
+
+// How the run says that it ended. A run that wrote no events has ended with its result.
+std::optional<RunEnd> read_events(const fs::path& run, RunGlance& glance) {
+  SaidEnd said;
+  const std::vector<std::string> lines = last_lines(run / "events.jsonl");
+  for (const std::string& line : lines) {
+    if (nests_deeply(line)) continue;
+    const nlohmann::json event = nlohmann::json::parse(line, nullptr, false);
+    if (!event.is_object()) continue;
+    said.take(event);
+    if (text_in(event, "event") == "verdict") glance.verdict = text_in(event, "said");
+  }
+  std::error_code none;
+  if (lines.empty() && fs::exists(run / "result.json", none)) said.end = RunEnd::finished;
+  glance.last_word = said.words;
+  return said.end;
 }
 
 std::string text_of(const ordered_json& value) {
@@ -167,7 +188,7 @@ void read_advice(const fs::path& file, RunGlance& glance) {
   if (!word("effect").empty()) glance.advice += " · " + word("effect");
 }
 
-void read_state(const fs::path& run, LogEnd said, RunGlance& glance) {
+void read_state(const fs::path& run, std::optional<RunEnd> said, RunGlance& glance) {
   glance.process = read_run_process(run);
   glance.end = run_end(run, said);
   if (glance.end != RunEnd::running) return;
@@ -239,7 +260,8 @@ RunGlance read_run_glance(const fs::path& run) {
   RunGlance glance{.name = fs::weakly_canonical(run, error).filename().string(),
                    .kind = kind_of(run)};
   if (glance.name.empty()) glance.name = run.string();
-  const LogEnd said = read_log(run / "log.txt", glance);
+  read_log(run / "log.txt", glance);
+  const std::optional<RunEnd> said = read_events(run, glance);
   read_rows(run / "metrics.jsonl", glance);
   read_epochs(run / "metrics.csv", glance);
   bring_up_to_date(glance);

@@ -3,20 +3,18 @@
 #include <headrace/apps/report/report_sections.h>
 #include <headrace/apps/terminal/utc.h>
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 namespace headrace::inline v1::app {
 namespace {
 
-std::string lines_html(const std::vector<LogLine>& lines, std::uint64_t more) {
+std::string lines_html(const std::vector<SaidLine>& lines, std::uint64_t more) {
   PageTable table{.headings = {"from (UTC)", "to (UTC)", "said", "times"}, .text_columns = 3};
-  for (const LogLine& line : lines)
+  for (const SaidLine& line : lines)
     table.rows.push_back({shown_utc(line.first), line.times > 1 ? shown_utc(line.last) : "",
                           line.text, std::to_string(line.times)});
   std::string html = to_html(table);
-  if (more > 0) html += paragraph(fmt::format("{} more are in log.txt", more), "faint");
+  if (more > 0) html += paragraph(fmt::format("{} more are in events.jsonl", more), "faint");
   return html;
 }
 
@@ -35,37 +33,14 @@ std::string change_text(const AdviceCase& advice) {
   return text + fmt::format(": {} -> {}", advice.old_value, advice.new_value);
 }
 
-// The log has it with its time, which advice.jsonl does not: as advice, or as a warning in its very
-// words. A line that is found is taken.
-std::string time_of(const AdviceCase& advice, LogFacts& log) {
-  const std::string head = advice.verdict + " · ";
-  const auto said = std::find_if(log.advice.begin(), log.advice.end(),
-                                 [&](const LogLine& line) { return line.text.starts_with(head); });
-  if (said != log.advice.end()) {
-    const double at = said->first;
-    log.advice.erase(said);
-    return shown_utc(at);
-  }
-  const auto warned =
-      std::find_if(log.warnings.begin(), log.warnings.end(),
-                   [&](const LogLine& line) { return line.text == advice.verdict; });
-  if (warned == log.warnings.end()) return {};
-  const double at = warned->first;
-  if (warned->times <= 1)
-    log.warnings.erase(warned);
-  else
-    --warned->times;
-  return shown_utc(at);
-}
-
-std::string card(const AdviceCase& advice, const std::string& when) {
+std::string card(const AdviceCase& advice) {
   std::string evidence;
   for (const auto& [name, value] : advice.evidence)
     evidence += fmt::format("{}{} {}", evidence.empty() ? "" : ", ", name, value);
   return fmt::format("<div class=\"card {}\"><p><b>{}</b> {}</p>\n",
                      severity_class(advice.severity), escaped(advice.severity),
                      escaped(advice.verdict)) +
-         fact_list({{"when (UTC)", when},
+         fact_list({{"when (UTC)", advice.at ? shown_utc(*advice.at) : std::string()},
                     {"rule", advice.rule},
                     {"evidence", evidence},
                     {"do", change_text(advice)},
@@ -77,17 +52,16 @@ std::string card(const AdviceCase& advice, const std::string& when) {
 }  // namespace
 
 std::string report_advice(const RunRecord& run, const AdviceCases& advice) {
-  LogFacts log = run.log;
-  std::string html = lines_html(log.verdicts, log.more_verdicts);
+  const RunEvents& events = run.events;
+  std::string html = lines_html(events.verdicts, events.more_verdicts);
   for (const AdviceCase& one : advice.first)
-    html += card(one, time_of(one, log));
+    html += card(one);
   if (advice.count.lines > advice.first.size())
     html += paragraph(
         fmt::format("{} more are in advice.jsonl", advice.count.lines - advice.first.size()),
         "faint");
-  log.warnings.insert(log.warnings.end(), log.advice.begin(), log.advice.end());
-  const std::string warnings = lines_html(log.warnings, log.more_warnings);
-  if (!warnings.empty()) html += "<h3>Warnings of the log</h3>\n" + warnings;
+  const std::string warnings = lines_html(events.warnings, events.more_warnings);
+  if (!warnings.empty()) html += "<h3>Warnings</h3>\n" + warnings;
   return section("Verdicts and advice", html);
 }
 

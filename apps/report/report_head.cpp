@@ -115,10 +115,10 @@ std::string report_head(const RunRecord& run) {
                      {"when", when_text(run)},
                      {"epochs", run.epochs.empty() ? std::string("none is complete")
                                                    : std::to_string(run.epochs.rows().size())},
-                     {"device", run.log.device},
+                     {"device", run.events.device},
                      {"machine", machine_text(run)},
                      {"versions", versions_text(run)},
-                     {"planned", run.log.memory_plan}});
+                     {"planned", run.events.memory_plan}});
   return html + goals_html(run) + results_html(run);
 }
 

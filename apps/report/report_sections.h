@@ -15,7 +15,7 @@ namespace headrace::inline v1::app {
 
 /// What was run, when, on what, how it ended, its goals and figures.
 std::string report_head(const RunRecord& run);
-/// Verdicts and advice by time, and what the log warned of.
+/// Verdicts and advice by time, and warnings.
 std::string report_advice(const RunRecord& run, const AdviceCases& advice);
 /// Curves of the loss and of each figure, and of what is known between the ends of epochs.
 std::string report_curves(const RunRecord& run, const StepHistory& steps);

@@ -1,4 +1,5 @@
 #include <headrace/apps/report/run_cases.h>
+#include <headrace/apps/terminal/utc.h>
 #include <headrace/monitor/format.h>
 
 #include <cctype>
@@ -76,7 +77,8 @@ std::string evidence_text(const std::string& name, double value) {
 }
 
 AdviceCase advice_of(const nlohmann::json& line) {
-  AdviceCase advice{.rule = text_in(line, "rule"),
+  AdviceCase advice{.at = parse_utc(text_in(line, "time")),
+                    .rule = text_in(line, "rule"),
                     .severity = text_in(line, "severity"),
                     .verdict = text_in(line, "verdict"),
                     .setting = text_in(line, "setting"),

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +15,8 @@ namespace headrace::inline v1::app {
 
 /// A line of advice.jsonl.
 struct AdviceCase {
-  std::string rule{};  ///< its name, and its number in docs/advice.md
+  std::optional<double> at{};  ///< seconds since 1970
+  std::string rule{};          ///< its name, and its number in docs/advice.md
   std::string severity{};
   std::string verdict{};
   std::vector<std::pair<std::string, std::string>> evidence{};

@@ -1,9 +1,10 @@
 #pragma once
 
-#include <headrace/apps/report/log_facts.h>
-
 #include <filesystem>
+#include <optional>
 #include <string>
+
+#include <nlohmann/json_fwd.hpp>
 
 namespace headrace::inline v1::app {
 
@@ -11,15 +12,24 @@ namespace headrace::inline v1::app {
 enum class RunEnd : unsigned char {
   finished,
   stopped,  ///< by a signal, saved: it can go on
-  failed,   ///< with an error that its log has
+  failed,   ///< with an error
   running,
   elsewhere,  ///< of another machine, without a last word: whether it runs cannot be told
   killed,     ///< without a word, or its machine went down
   unknown,    ///< likewise, or it runs: its folder does not say which process it was
 };
 
-/// Of a run whose log ends so, from the process that its env.json names. Takes no lock.
-RunEnd run_end(const std::filesystem::path& run, LogEnd said);
+/// The last word of the process that came last, from lines of events.jsonl; follows them to their
+/// end, from any line on.
+struct SaidEnd {
+  std::optional<RunEnd> end{};  ///< finished, stopped or failed; nothing: it runs, or was killed
+  std::string words{};
+
+  void take(const nlohmann::json& event);
+};
+
+/// Of a run that says so, from the process that its env.json names. Takes no lock.
+RunEnd run_end(const std::filesystem::path& run, std::optional<RunEnd> said);
 
 /// "finished", "stopped by a signal, and saved", ...
 std::string to_string(RunEnd end);

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -109,23 +108,11 @@ std::map<std::string, double> figures_of(const nlohmann::ordered_json& member, c
   return figures;
 }
 
-constexpr std::string_view log_pass = ": pass";
-constexpr std::string_view log_fail = ": FAIL";
-
-// A line of the log; what came of the goal stands apart.
-GoalResult goal_of_line(std::string line) {
-  GoalResult said;
-  if (line.ends_with(log_pass)) said.passed = true;
-  if (line.ends_with(log_fail)) said.passed = false;
-  if (said.passed) line.resize(line.size() - log_pass.size());
-  said.sentence = std::move(line);
-  return said;
-}
-
-// Its own, with units, else one of the bare numbers.
+// Its own but for what came of it, which stands apart, else one of the bare numbers.
 std::string sentence_of(const nlohmann::json& goal) {
   if (const std::string said = text_in(goal, "sentence"); !said.empty())
-    return goal_of_line(said).sentence;
+    return said.substr(
+        0, said.size() - (said.ends_with(": pass") || said.ends_with(": FAIL") ? 6 : 0));
   std::string text = fmt::format("goal {}: ", text_in(goal, "goal"));
   if (goal.contains("at_most")) text += "at most " + text_in(goal, "at_most");
   if (goal.contains("at_least")) text += "at least " + text_in(goal, "at_least");
@@ -136,18 +123,14 @@ std::string sentence_of(const nlohmann::json& goal) {
 
 void read_goals(RunRecord& run, const nlohmann::ordered_json& result) {
   const auto found = result.find("goals");
-  if (found != result.end() && found->is_array()) {
-    for (const nlohmann::json goal : *found) {
-      if (!goal.is_object()) continue;
-      GoalResult& said = run.goals.emplace_back();
-      said.sentence = sentence_of(goal);
-      const std::string came = text_in(goal, "result");
-      if (came == "pass" || came == "fail") said.passed = came == "pass";
-    }
+  if (found == result.end() || !found->is_array()) return;
+  for (const nlohmann::json goal : *found) {
+    if (!goal.is_object()) continue;
+    GoalResult& said = run.goals.emplace_back();
+    said.sentence = sentence_of(goal);
+    const std::string came = text_in(goal, "result");
+    if (came == "pass" || came == "fail") said.passed = came == "pass";
   }
-  if (!run.goals.empty()) return;
-  for (const std::string& line : run.log.goals)
-    run.goals.push_back(goal_of_line(line));
 }
 
 void read_result(RunRecord& run) {
@@ -169,10 +152,10 @@ void read_result(RunRecord& run) {
 }
 
 void decide_end(RunRecord& run) {
-  run.end_words = run.log.ending.words();
-  LogEnd said = run.log.ending.end();
-  // Its log has lost its end; of a run that went on the result may be that of the process before.
-  if (said == LogEnd::open && !run.results.empty() && run.log.starts < 2) said = LogEnd::done;
+  run.end_words = run.events.ending.words;
+  std::optional<RunEnd> said = run.events.ending.end;
+  // Its last word was lost; of a run that went on the result may be that of the process before.
+  if (!said && !run.results.empty() && run.events.starts < 2) said = RunEnd::finished;
   run.end = run_end(run.folder, said);
   const bool unseen = run.end == RunEnd::elsewhere || run.end == RunEnd::unknown;
   if (unseen && FolderLock(run.folder).refused()) run.end = RunEnd::running;
@@ -181,12 +164,12 @@ void decide_end(RunRecord& run) {
 }  // namespace
 
 std::optional<double> RunRecord::began() const {
-  if (log.first) return log.first;
+  if (events.first) return events.first;
   return parse_utc(environment_of("written"));
 }
 
 std::optional<double> RunRecord::ended() const {
-  return log.last;
+  return events.last;
 }
 
 std::string RunRecord::environment_of(const std::string& key) const {
@@ -204,8 +187,7 @@ RunRecord read_run(const fs::path& folder) {
   read_config(run);
   read_commands(run);
   flatten(object_of(run, "env.json"), "", run.environment);
-  run.log = read_log(folder / "log.txt");
-  if (run.log.count.refused) run.remarks.emplace_back("log.txt: cannot be read");
+  run.events = read_events(folder / "events.jsonl");
   read_metrics(run);
   read_result(run);
   decide_end(run);

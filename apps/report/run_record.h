@@ -2,8 +2,7 @@
 
 #include <headrace/apps/config/document.h>
 #include <headrace/apps/report/epoch_log.h>
-#include <headrace/apps/report/log_facts.h>
-#include <headrace/apps/report/run_end.h>
+#include <headrace/apps/report/run_events.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -27,7 +26,7 @@ struct MemberResult {
   std::map<std::string, double> test{};
 };
 
-/// A goal, from result.json and in the words of log.txt.
+/// A goal of result.json.
 struct GoalResult {
   std::string sentence{};        ///< "goal data_wait: at most 5 %, came 1.2 %"
   std::optional<bool> passed{};  ///< nothing: was not judged
@@ -44,12 +43,12 @@ struct RunRecord {
   std::vector<std::string> commands{};  ///< one for each time that it was started
   /// env.json, flat: "versions.LibTorch" is "2.11.0".
   std::vector<Fact> environment{};
-  LogFacts log{};
+  RunEvents events{};
   EpochLog epochs{};
   std::vector<MemberResult> results{};
   std::vector<GoalResult> goals{};
   RunEnd end = RunEnd::unknown;
-  std::string end_words{};             ///< what the log says of it
+  std::string end_words{};             ///< what the run says of it
   std::vector<std::string> remarks{};  ///< what could not be read
 
   /// When it began, and when something of it was written last, in seconds since 1970.

@@ -75,11 +75,11 @@ std::string report_page(const std::filesystem::path& folder, const std::vector<J
   std::string remarks;
   for (const std::string& remark : run.remarks)
     remarks += paragraph(remark);
-  remarks += broken_lines("metrics.jsonl", steps.count) +
-             broken_lines("system.jsonl", system.count) +
-             broken_lines("advice.jsonl", advice.count) +
-             broken_lines("bad_samples.jsonl", samples.count) +
-             broken_lines("bad_steps.jsonl", bad_steps.count);
+  remarks +=
+      broken_lines("metrics.jsonl", steps.count) + broken_lines("system.jsonl", system.count) +
+      broken_lines("events.jsonl", run.events.count) + broken_lines("advice.jsonl", advice.count) +
+      broken_lines("bad_samples.jsonl", samples.count) +
+      broken_lines("bad_steps.jsonl", bad_steps.count);
   return whole_page(
       run.name, report_head(run) + report_advice(run, advice) + report_curves(run, steps) +
                     report_steps(run, steps) + report_memory(run, steps) + report_system(system) +

@@ -1,4 +1,5 @@
 #include <headrace/apps/run/run_folder.h>
+#include <headrace/apps/terminal/utc.h>
 #include <headrace/apps/train/memory_room.h>
 #include <headrace/apps/train/run_adviser.h>
 #include <headrace/apps/train/run_voice.h>
@@ -10,6 +11,7 @@
 #include <numeric>
 #include <utility>
 
+#include <nlohmann/json.hpp>
 #include <spdlog/logger.h>
 
 namespace headrace::inline v1::app {
@@ -200,6 +202,9 @@ void RunAdvice::say(const monitor::Verdict& verdict) {
   const bool new_one = key != last_verdict_;
   last_verdict_ = std::move(key);
   (new_one ? voice_.log() : voice_.file_log()).info(verdict.sentence());
+  voice_.event("verdict", {{"verdict", std::string(to_string(verdict.bound))},
+                           {"bottleneck", verdict.bottleneck},
+                           {"said", verdict.sentence()}});
 }
 
 void RunAdvice::say(const std::vector<monitor::Advice>& all) {
@@ -207,7 +212,9 @@ void RunAdvice::say(const std::vector<monitor::Advice>& all) {
     voice_.log().log(
         advice.severity >= monitor::Severity::warning ? spdlog::level::warn : spdlog::level::info,
         advice.line());
-    folder_.advice().write_json(advice.json());
+    auto line = nlohmann::ordered_json::parse(advice.json());
+    line["time"] = utc_time();
+    folder_.advice().write_json(line.dump());
   }
 }
 
@@ -216,7 +223,8 @@ void RunAdvice::say(const std::vector<monitor::MemoryRemark>& remarks) {
     voice_.log().warn(remark.sentence);
     folder_.advice().write({{"rule", remark.rule},
                             {"severity", std::string(to_string(monitor::Severity::warning))},
-                            {"verdict", remark.sentence}});
+                            {"verdict", remark.sentence},
+                            {"time", utc_time()}});
   }
 }
 

@@ -93,17 +93,15 @@ class RunView::Impl {
 RunView::Impl::Impl(RunFolder& folder, const RunViewOptions& options)
     : on_gpu_(options.on_gpu),
       voice_(folder.path(), options.level),
-      metrics_(folder, options.metrics,
-               [this](const std::string& line) { voice_.log().warn(line); }),
+      metrics_(folder, options.metrics, [this](const std::string& line) { voice_.warn(line); }),
       live_(options.on_gpu),
       meter_({.on_gpu = options.on_gpu}),
       advice_(folder, voice_, advised(options)) {
   sources_.emplace([this](headrace::LogLevel of, std::string_view line) {
-    voice_.log().log(of == headrace::LogLevel::warning ? spdlog::level::warn : spdlog::level::info,
-                     line);
+    of == headrace::LogLevel::warning ? voice_.warn(line) : voice_.log().info(line);
   });
   system_.emplace(folder.path() / "system.jsonl", SystemLogOptions{.allocator = options.allocator},
-                  [this](const std::string& line) { voice_.log().warn(line); });
+                  [this](const std::string& line) { voice_.warn(line); });
 }
 
 void RunView::Impl::begin_fold(const FoldView& fold, Loader& loader) {
@@ -246,7 +244,7 @@ void RunView::info(const std::string& line) {
   impl_->voice().log().info(clean_message(line));
 }
 void RunView::warn(const std::string& line) {
-  impl_->voice().log().warn(clean_message(line));
+  impl_->voice().warn(clean_message(line));
 }
 void RunView::tell(const std::string& line) {
   impl_->voice().tell(line);
@@ -255,7 +253,10 @@ void RunView::note(const std::string& line) {
   impl_->voice().file_log().info(clean_message(line));
 }
 void RunView::note_error(const std::string& line) {
-  impl_->voice().file_log().error(clean_message(line));
+  impl_->voice().fail(clean_message(line));
+}
+void RunView::event(const std::string& name, const MetricRow& facts) {
+  impl_->voice().event(name, facts);
 }
 void RunView::data_read(std::uint64_t bytes, double seconds) {
   if (bytes == 0) return;

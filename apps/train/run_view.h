@@ -51,6 +51,8 @@ class RunView {
   /// said on standard error by the program.
   void note(const std::string& line);
   void note_error(const std::string& line);
+  /// A line of events.jsonl (docs/reports.md). Thread-safe.
+  void event(const std::string& name, const MetricRow& facts);
   /// How long it took to read the data that stays in memory; says nothing of no bytes.
   void data_read(std::uint64_t bytes, double seconds);
 

@@ -122,7 +122,9 @@ class TrainCommand {
     for (const std::string& line : early_lines_)
       view.note(line);
     view.info("run folder " + folder.path().string());
-    view.info(fmt::format("device {}; {} threads for LibTorch", device.why, torch_threads()));
+    const auto used = fmt::format("{}; {} threads for LibTorch", device.why, torch_threads());
+    view.info("device " + used);
+    view.event("start", {{"device", used}, {"memory", plan.line()}});
     for (const std::string& remark : device_remarks(*job_.config, device.device))
       view.warn(remark);
     view.info(plan.line());
@@ -232,9 +234,11 @@ class TrainCommand {
   static void tell_figures(const std::string& text, const Gallery& gallery, const Place& place) {
     place.view.note(text);
     fmt::print("{}\n", text);
-    place.view.info(fmt::format("figures and curves: results.csv, results.png{} in {}",
-                                gallery.records > 0 ? ", worst mistakes: worst.png" : "",
-                                place.folder.path().string()));
+    const std::string where = fmt::format("figures and curves: results.csv, results.png{} in {}",
+                                          gallery.records > 0 ? ", worst mistakes: worst.png" : "",
+                                          place.folder.path().string());
+    place.view.info(where);
+    place.view.event("end", {{"how", "done"}, {"said", where}});
   }
 
   ExitCode tell_goals(const GoalFacts& facts, const Place& place) const {
@@ -264,7 +268,9 @@ class TrainCommand {
                                      place.folder.path().string()};
       if (options_.member)
         words.insert(words.end(), {"--member", std::to_string(*options_.member)});
-      place.view.tell("stopped and saved; to go on: " + shell_quoted(words));
+      const std::string saved = "stopped and saved; to go on: " + shell_quoted(words);
+      place.view.tell(saved);
+      place.view.event("end", {{"how", "stopped"}, {"said", saved}});
     }
     if (place.guard.over()) return ExitCode::resources;
     return place.signals.exit_code();

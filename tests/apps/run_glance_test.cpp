@@ -35,8 +35,10 @@ const std::string progress =
     "loss 0.6491 lr 0.001 · step 23 ms = data 0 + copy 0 + compute 23 + other 0 · CPU 38 % · "
     "memory 148 MiB\n";
 const std::string verdict =
-    "2026-11-28T00:00:35.000Z info not input-bound (data stall 0.0 %): the consumer sets the "
-    "pace\n";
+    R"({"time":"2026-11-28T00:00:35Z","event":"verdict","verdict":"not input-bound",)"
+    R"("bottleneck":"consumer","said":"not input-bound (data stall 0.0 %): the consumer sets the )"
+    R"(pace"})"
+    "\n";
 const std::string machine_row =
     R"({"at_s":1,"cores":4,"machine_share":0.45,"processes":2,"process_cores":1.5,)"
     R"("memory_held_bytes":3221225472,"memory_total_bytes":68719476736,)"
@@ -50,7 +52,8 @@ class Run {
  public:
   Run() {
     put("config.yaml", "kind: glaucoma\n");
-    put("log.txt", "2026-11-28T00:00:24.000Z info run folder x\n" + progress + verdict);
+    put("log.txt", "2026-11-28T00:00:24.000Z info run folder x\n" + progress);
+    put("events.jsonl", verdict);
     put("metrics.jsonl",
         "{\"member\":0,\"epoch\":2,\"step\":280,\"loss\":0.5,\"gradient_norm\":1.25,"
         "\"learning_rate\":0.001,\"samples_per_s\":589.0}\n"
@@ -74,8 +77,9 @@ class Run {
                         ",\"pid_started\":" + std::to_string(started) + ",\"kernel\":{\"host\":\"" +
                         app::host_name() + "\"}}");
   }
-  void end_with(const std::string& line) const {
-    put("log.txt", progress + verdict + "2026-11-28T00:01:00.000Z " + line + "\n");
+  void end_with(const std::string& how, const std::string& said) const {
+    put("events.jsonl",
+        verdict + R"({"event":"end","how":")" + how + R"(","said":")" + said + "\"}\n");
     process(::getpid(), 1);
   }
   const fs::path& path() const { return folder_.path(); }
@@ -192,20 +196,27 @@ TEST_CASE("processes that do not fit are left out, and none is cut") {
 TEST_CASE("how a run has ended is told from its last word") {
   const Run run;
   const auto state = [&run] { return read_run_glance(run.path()).end; };
-  run.end_with("info figures and curves: results.csv in x");
+  run.end_with("done", "figures and curves: results.csv in x");
   CHECK(state() == RunEnd::finished);
-  run.end_with("info stopped and saved; to go on: headrace train --resume x");
+  run.end_with("stopped", "stopped and saved; to go on: headrace train --resume x");
   CHECK(state() == RunEnd::stopped);
   CHECK(
       contains(joined(glance_lines(read_run_glance(run.path()), 100)), "to go on: headrace train"));
-  run.end_with("error [read] row 7: cannot be read");
+  run.end_with("failed", "[read] row 7: cannot be read");
   CHECK(state() == RunEnd::failed);
   CHECK(contains(joined(glance_lines(read_run_glance(run.path()), 100)), "[read] row 7"));
-  run.end_with("info checkpoint written");
+  run.put("events.jsonl", verdict);
   CHECK(state() == RunEnd::killed);
   // It went on, and was killed then.
-  run.put("log.txt", "2026-11-28T00:00:00.000Z info stopped and saved; to go on: x\n" + progress);
+  run.end_with("stopped", "x");
+  std::ofstream(run.path() / "events.jsonl", std::ios::app) << R"({"event":"start"})" << '\n';
   CHECK(state() == RunEnd::killed);
+  // Of before there were events.
+  fs::remove(run.path() / "events.jsonl");
+  CHECK(state() == RunEnd::killed);
+  run.put("result.json", "{}");
+  CHECK(state() == RunEnd::finished);
+  fs::remove(run.path() / "result.json");
   run.put("env.json", "{}");
   CHECK(state() == RunEnd::unknown);
   run.put("env.json", "{\"pid\":7,\"kernel\":{\"host\":\"another\"}}");
@@ -255,8 +266,8 @@ TEST_CASE(
 
 TEST_CASE("files that are broken or hostile break nothing") {
   const Run run;
-  for (const char* file :
-       {"metrics.jsonl", "system.jsonl", "advice.jsonl", "metrics.csv", "log.txt", "env.json"}) {
+  for (const char* file : {"metrics.jsonl", "system.jsonl", "advice.jsonl", "metrics.csv",
+                           "events.jsonl", "log.txt", "env.json"}) {
     for (const std::string text :
          {"", "\n\n\n", "[1,2]\n", "null\n", "{\"samples_per_s\":null}\n",
           "{\"gpus\":[7,null,{}],\"machine_share\":\"x\",\"busiest\":[3,{}]}\n",

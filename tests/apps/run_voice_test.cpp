@@ -7,9 +7,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include <unistd.h>
 
@@ -76,4 +79,27 @@ TEST_CASE("the first step of a stage may be a line though the stage before has j
   for (const char* step : {"step 100\n", "step 132\n", "step 1\n"})
     CHECK(said.find(step) != std::string::npos);
   CHECK(std::ranges::count(said, '\n') == 3);
+}
+
+TEST_CASE("what programs read of a run's words is an object a line") {
+  const headrace::test::TemporaryFolder folder;
+  {
+    RunVoice voice(folder.path(), headrace::app::LogLevel::error);
+    voice.event("start", {{"device", "cpu"}});
+    voice.warn("a \"quote\" and {}");
+    voice.fail("[read] row 7");
+  }
+  std::istringstream lines(content_of(folder.path() / "events.jsonl"));
+  std::vector<nlohmann::json> events;
+  for (std::string line; std::getline(lines, line);)
+    events.push_back(nlohmann::json::parse(line));
+  REQUIRE(events.size() == 3);
+  CHECK(events[0].at("event") == "start");
+  CHECK(events[0].at("device") == "cpu");
+  CHECK(events[0].at("time").get<std::string>().size() == 20);
+  CHECK(events[1].at("said") == "a \"quote\" and {}");
+  CHECK(events[2].at("how") == "failed");
+  const std::string log = content_of(folder.path() / "log.txt");
+  CHECK(log.find(" warning a \"quote\" and {}\n") != std::string::npos);
+  CHECK(log.find(" error [read] row 7\n") != std::string::npos);
 }

@@ -96,7 +96,7 @@ TEST_CASE("train writes a run folder and says the test accuracy") {
   REQUIRE(job.runs().size() == 1);
   const fs::path run = job.runs().front();
   for (const char* file :
-       {"config.yaml", "command.txt", "env.json", "log.txt", "metrics.csv",
+       {"config.yaml", "command.txt", "env.json", "events.jsonl", "log.txt", "metrics.csv",
         "checkpoints/fold-0/best.safetensors", "checkpoints/fold-0/result.json"}) {
     CHECK_MESSAGE(fs::exists(run / file), file);
   }

@@ -148,13 +148,16 @@ def run(folder, epochs=4, step_s=0.1, batch=32):
     write(f"{folder}/env.json", json.dumps({
         "written": "2026-11-27T10:00:00Z", "versions": {"headrace": "0.1.0"}, "kernel": {"host": "node-1"},
         "cpu": {"model": "fast", "cores": 8, "usable_cores": 4}, "pid": epochs}))
-    write(f"{folder}/log.txt", "2026-11-27T10:00:00.100Z info run folder runs/x\n"
-          "2026-11-27T10:00:00.200Z info device cpu (auto: no GPU); 2 threads for LibTorch\n"
-          "2026-11-27T10:00:00.300Z info memory 453 MiB of 10.0 GiB (configuration): data 157 MiB\n" + "".join(
-        f"2026-11-27T10:{i:02}:30.000Z info highly input-bound (data stall 25 %): decode holds the loader back; "
-        f"2 workers can do 3{i} samples/s, the consumer would take 500\n" for i in range(epochs)) +
-        "2026-11-27T11:00:00.000Z warning something is odd\n"
-        "2026-11-27T11:00:01.000Z info goal ram: at most 10.0 GiB: pass\n")
+    write(f"{folder}/log.txt", "2026-11-27T10:00:00.100Z info run folder runs/x\n")
+    write(f"{folder}/events.jsonl", "".join(json.dumps({"time": f"2026-11-27T{time}Z", "event": event, **facts}) + "\n"
+                                            for time, event, facts in [
+        ("10:00:00", "start", {"device": "cpu (auto: no GPU); 2 threads for LibTorch",
+                               "memory": "memory 453 MiB of 10.0 GiB (configuration): data 157 MiB"}),
+        *(("10:%02d:30" % i, "verdict", {"verdict": "highly input-bound", "bottleneck": "decode", "said":
+           "highly input-bound (data stall 25 %): decode holds the loader back; 2 workers can do "
+           f"3{i} samples/s, the consumer would take 500"}) for i in range(epochs)),
+        ("11:00:00", "warning", {"said": "something is odd"}),
+        ("11:00:01", "end", {"how": "done", "said": "figures and curves: results.csv in runs/x"})]))
     write(f"{folder}/metrics.csv",
           "member,epoch,step,train_loss,val_loss,val_accuracy,improved,learning_rate,steps,wall_s,data_wait_s,copy_s,"
           "compute_s,other_s,validation_s,epoch_s,data_stall_fraction,bottleneck,peak_memory_bytes,"

@@ -21,6 +21,7 @@ using namespace headrace::app;
 using headrace::test::append_text;
 using headrace::test::contains;
 using headrace::test::content_of;
+using headrace::test::event_line;
 using headrace::test::fault_of_markup;
 using headrace::test::TemporaryFolder;
 using headrace::test::write_run;
@@ -45,12 +46,11 @@ void add_cases(const fs::path& run) {
       "{\"rule\":\"raise-threads\",\"severity\":\"warning\",\"verdict\":\"decode holds the "
       "loader back\",\"evidence\":{\"data_stall_fraction\":0.31},\"setting\":\"threads.loader\","
       "\"old\":\"2\",\"new\":\"8\",\"action\":\"more threads\",\"effect\":\"812 -> 1640\","
-      "\"check\":\"look again\",\"number\":1,\"weight\":0.3}\n{\"rule\":\"process-grows\","
-      "\"severity\":\"warning\",\"verdict\":\"memory grows\",\"setting\":\"its code\"}\n{\"torn");
-  append_text(
-      run / "log.txt",
-      "2026-11-27T10:03:00.000Z warning decode holds the loader back · data stall "
-      "31 % · more threads · check: look again\n2026-11-27T10:04:00.000Z warning memory grows\n");
+      "\"check\":\"look "
+      "again\",\"number\":1,\"weight\":0.3,\"time\":\"2026-11-27T10:03:00Z\"}\n{\"rule\":\"process-"
+      "grows\","
+      "\"severity\":\"warning\",\"verdict\":\"memory grows\",\"setting\":\"its "
+      "code\",\"time\":\"2026-11-27T10:04:00Z\"}\n{\"torn");
   for (int i = 0; i < 40; ++i)
     append_text(
         run / "bad_samples.jsonl",
@@ -87,7 +87,7 @@ TEST_CASE("a report has every part of a run that has them") {
                            "Verdicts and advice",
                            "highly input-bound",
                            "threads.loader: 2 -&gt; 8",
-                           "<dd>2026-11-27 10:03:00</dd>",  // as the log says
+                           "<dd>2026-11-27 10:03:00</dd>",
                            "<dd>2026-11-27 10:04:00</dd>",
                            "raise-threads (rule 1)",
                            "data_stall_fraction 31",
@@ -159,9 +159,10 @@ TEST_CASE("names that are markup do nothing in a report") {
   write_text(run / "metrics.csv",
              "member,stage,epoch,val_<script>,\"val_a\"\"b\",bottleneck\n0,<script>,0,0.5,0.5,<u>\n"
              "0,<b>,1,0.5,0.5,<u>\n");
-  append_text(run / "log.txt",
-              "2026-11-27T10:00:00.000Z warning <script>warn</script>\n"
-              "2026-11-27T10:00:00.000Z error <script>\x1b[31m\n");
+  append_text(run / "events.jsonl",
+              event_line("2026-11-27T10:00:00Z", "warning", R"("said":"<script>warn</script>")") +
+                  event_line("2026-11-27T10:00:00Z", "end",
+                             R"("how":"failed","said":"<script>\u001b[31m")"));
   write_text(run / "result.json", "{\"members\": [{\"member\": \"" + evil +
                                       "\", \"test\": {\"<script>\": 0.5}}], \"goals\": [{\"goal\": "
                                       "\"<script>\", \"result\": \"pass\"}]}");
@@ -240,7 +241,7 @@ TEST_CASE("files that nobody may read are named") {
   const TemporaryFolder folder;
   write_run(folder.path());
   fs::permissions(folder.path(), fs::perms(0755));
-  for (const char* file : {"log.txt", "metrics.jsonl", "env.json"})
+  for (const char* file : {"events.jsonl", "metrics.jsonl", "env.json"})
     fs::permissions(folder / file, fs::perms::none);
   const uid_t before = ::geteuid();
   constexpr uid_t nobody = 65534;
@@ -248,7 +249,7 @@ TEST_CASE("files that nobody may read are named") {
   const std::string page = report_page(folder.path());
   if (before == 0) REQUIRE(::seteuid(before) == 0);
   for (const char* said :
-       {"log.txt: cannot be read", "metrics.jsonl: cannot be read", "env.json: "})
+       {"events.jsonl: cannot be read", "metrics.jsonl: cannot be read", "env.json: "})
     CHECK_MESSAGE(contains(page, said), said);
 }
 

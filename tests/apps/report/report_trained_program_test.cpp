@@ -46,8 +46,8 @@ TEST_CASE("a run that headrace train has made is reported and compared whole") {
   CHECK(record.epochs.rows().size() == 3);
   REQUIRE(record.goals.size() == 1);
   CHECK(record.goals[0].passed == true);
-  CHECK_FALSE(record.log.device.empty());
-  CHECK_FALSE(record.log.verdicts.empty());
+  CHECK_FALSE(record.events.device.empty());
+  CHECK_FALSE(record.events.verdicts.empty());
   CHECK(record.results.size() == 1);
   const Finished report = job.run({"report", run.string()});
   REQUIRE_MESSAGE(report.status == 0, report.err);

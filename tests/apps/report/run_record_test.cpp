@@ -24,10 +24,21 @@
 using namespace headrace::app;
 using headrace::test::append_text;
 using headrace::test::contains;
+using headrace::test::event_line;
 using headrace::test::TemporaryFolder;
 using headrace::test::write_run;
 using headrace::test::write_text;
 namespace fs = std::filesystem;
+
+namespace {
+
+const std::string start_line = event_line("2026-11-27T12:10:00Z", "start", R"("device":"cpu")");
+const std::string stopped_line =
+    event_line("2026-11-27T12:00:00Z", "end", R"("how":"stopped","said":"stopped and saved")");
+const std::string failed_line = event_line(
+    "2026-11-27T11:00:02Z", "end", R"("how":"failed","said":"[loss] must be finite, got nan")");
+
+}  // namespace
 
 TEST_CASE("a run folder is read back whole") {
   const TemporaryFolder folder;
@@ -44,13 +55,13 @@ TEST_CASE("a run folder is read back whole") {
   CHECK(run.results[1].member == "fold 1");
   CHECK(run.results[1].best_epoch == 2);
   CHECK(run.environment_of("cpu.usable_cores") == "4");
-  CHECK(run.log.device == "cpu (auto: no GPU); 2 threads for LibTorch");
+  CHECK(run.events.device == "cpu (auto: no GPU); 2 threads for LibTorch");
   REQUIRE(run.goals.size() == 1);
   CHECK(run.goals[0].passed == true);
-  REQUIRE(run.log.verdicts.size() == 1);  // they say the same
-  CHECK(run.log.verdicts[0].times == 3);
-  CHECK(contains(run.log.verdicts[0].text, "32 samples/s"));
-  REQUIRE(run.log.warnings.size() == 1);
+  REQUIRE(run.events.verdicts.size() == 1);  // they say the same
+  CHECK(run.events.verdicts[0].times == 3);
+  CHECK(contains(run.events.verdicts[0].text, "32 samples/s"));
+  REQUIRE(run.events.warnings.size() == 1);
   REQUIRE(run.began());
   CHECK(*run.ended() - *run.began() == doctest::Approx(3600.9));
 }
@@ -67,7 +78,7 @@ TEST_CASE("a folder that holds no run is refused") {
 }
 
 TEST_CASE("each file of a run may be missing, empty, torn or something else") {
-  const std::vector<std::string> files{"config.yaml", "command.txt",   "env.json",   "log.txt",
+  const std::vector<std::string> files{"config.yaml", "command.txt",   "env.json",   "events.jsonl",
                                        "metrics.csv", "metrics.jsonl", "result.json"};
   for (const std::string& file : files) {
     for (const std::string& content :
@@ -135,16 +146,15 @@ TEST_CASE("an epoch that was done again counts once, as it was at last") {
   CHECK(std::isnan(log.value(log.rows()[1], "nothing")));
 }
 
-TEST_CASE("how a run ended is what its log says last, of the process that came last") {
+TEST_CASE("how a run ended is what it says last, of the process that came last") {
   const TemporaryFolder folder;
   write_run(folder.path(), {.finished = false});
-  append_text(folder / "log.txt",
-              "2026-11-27T11:00:02.000Z error [loss] must be finite, got nan\n");
+  append_text(folder / "events.jsonl", failed_line);
   CHECK(read_run(folder.path()).end == RunEnd::failed);
   CHECK(read_run(folder.path()).end_words == "[loss] must be finite, got nan");
-  append_text(folder / "log.txt", "2026-11-27T11:10:00.000Z info run folder runs/x\n");
+  append_text(folder / "events.jsonl", start_line);
   CHECK(read_run(folder.path()).end == RunEnd::elsewhere);
-  append_text(folder / "log.txt", "2026-11-27T11:20:00.000Z info stopped and saved; to go on: x\n");
+  append_text(folder / "events.jsonl", stopped_line);
   CHECK(read_run(folder.path()).end == RunEnd::stopped);
 }
 
@@ -152,21 +162,27 @@ TEST_CASE("a run that went on has not finished by the result that it found") {
   const TemporaryFolder folder;
   write_run(folder.path());
   CHECK(read_run(folder.path()).end == RunEnd::finished);
-  append_text(folder / "log.txt", "2026-11-27T12:00:00.000Z info stopped and saved; to go on: x\n");
+  append_text(folder / "events.jsonl", stopped_line);
   CHECK(read_run(folder.path()).end == RunEnd::stopped);  // while it was tested
-  append_text(folder / "log.txt", "2026-11-27T12:10:00.000Z info run folder runs/x\n");
+  append_text(folder / "events.jsonl", start_line);
   CHECK(read_run(folder.path()).end == RunEnd::elsewhere);
-  append_text(folder / "log.txt",
-              "2026-11-27T12:20:00.000Z info figures and curves: results.csv in x\n");
+  append_text(folder / "events.jsonl",
+              event_line("2026-11-27T12:20:00Z", "end", R"("how":"done","said":"figures")"));
   CHECK(read_run(folder.path()).end == RunEnd::finished);
 }
 
-TEST_CASE("an error that a run goes on behind is not its end") {
+TEST_CASE("a run of before there were events shows nothing of them") {
   const TemporaryFolder folder;
-  write_run(folder.path(), {.finished = false});
-  append_text(folder / "log.txt",
-              "2026-11-27T11:00:02.000Z error cannot write\n2026-11-27T11:00:12.000Z info fold 0 "
-              "epoch 3/8 88 % · 589 samples/s · epoch done in 3 s\n");
+  write_run(folder.path());
+  fs::remove(folder / "events.jsonl");
+  const RunRecord run = read_run(folder.path());
+  CHECK(run.end == RunEnd::finished);  // by its result
+  CHECK(run.remarks.empty());
+  CHECK(run.events.device.empty());
+  CHECK(run.events.verdicts.empty());
+  CHECK(run.began() == parse_utc("2026-11-27T10:00:00Z"));  // of env.json
+  CHECK_FALSE(run.ended());
+  fs::remove(folder / "result.json");
   CHECK(read_run(folder.path()).end == RunEnd::elsewhere);
 }
 
@@ -177,7 +193,7 @@ TEST_CASE("a folder whose process lives on is at work only while it is open") {
   CHECK(read_run(folder.path()).end == RunEnd::killed);
   const headrace::FolderLock work(folder.path());
   CHECK(read_run(folder.path()).end == RunEnd::running);
-  append_text(folder / "log.txt", "2026-11-27T11:00:02.000Z error [loss] must be finite\n");
+  append_text(folder / "events.jsonl", failed_line);
   CHECK(read_run(folder.path()).end == RunEnd::failed);  // as it says of itself
 }
 
@@ -190,7 +206,7 @@ TEST_CASE("a folder that a run is at work in says so, and is left to it") {
   CHECK_THROWS_AS(RunFolder::open(work.path()), headrace::ConfigError);  // still kept
 }
 
-TEST_CASE("goals are told by result.json, in its words and not in the log's") {
+TEST_CASE("goals are told by result.json, in its words") {
   const TemporaryFolder folder;
   write_run(folder.path());
   write_goals(folder.path(),
@@ -199,7 +215,7 @@ TEST_CASE("goals are told by result.json, in its words and not in the log's") {
   const RunRecord run = read_run(folder.path());
   REQUIRE(run.goals.size() == 3);
   CHECK(run.goals[0].sentence == "goal ram: at most 10.0 GiB, held 11.0 GiB");
-  CHECK(run.goals[0].passed == false);  // the log of write_run() says pass
+  CHECK(run.goals[0].passed == false);
   CHECK(run.goals[1].sentence == "goal gpu_busy: at least 80 %, not judged: no GPU was used");
   CHECK_FALSE(run.goals[1].passed);
   CHECK(run.goals[2].sentence == "goal data_wait: at most 5 %, came 1.2 %");
@@ -219,17 +235,21 @@ TEST_CASE("goals that nobody wrote so break nothing") {
   CHECK(run.goals[2].passed == true);
 }
 
-TEST_CASE("advice in the log is no warning of its own") {
+TEST_CASE("a warning that comes again is one, and a verdict that comes back is another") {
   const TemporaryFolder folder;
-  write_run(folder.path());
-  append_text(folder / "log.txt",
-              "2026-11-27T11:07:00.000Z warning the loader is slow · stall 31 % · do · check: x\n"
-              "2026-11-27T11:08:00.000Z info so it is · e · do · check: y\n");
-  const LogFacts log = read_run(folder.path()).log;
-  CHECK(log.warnings.size() == 1);
-  REQUIRE(log.advice.size() == 2);
-  CHECK(contains(log.advice[0].text, "the loader is slow"));
-  CHECK(shown_utc(log.advice[1].first) == "2026-11-27 11:08:00");
+  write_run(folder.path(), {.epochs = 1});
+  const auto add = [&](const char* time, const char* event, const char* facts) {
+    append_text(folder / "events.jsonl", event_line(time, event, facts));
+  };
+  add("2026-11-27T11:07:00Z", "warning", R"("said":"something is odd")");
+  add("2026-11-27T11:07:30Z", "verdict", R"("verdict":"not input-bound","said":"a")");
+  add("2026-11-27T11:08:00Z", "verdict",
+      R"("verdict":"highly input-bound","bottleneck":"decode","said":"b")");
+  const RunEvents events = read_run(folder.path()).events;
+  REQUIRE(events.warnings.size() == 1);
+  CHECK(events.warnings[0].times == 2);
+  CHECK(shown_utc(events.warnings[0].last) == "2026-11-27 11:07:00");
+  CHECK(events.verdicts.size() == 3);
 }
 
 TEST_CASE("samples a second of an epoch weigh its rows by their time") {

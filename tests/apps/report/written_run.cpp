@@ -60,21 +60,27 @@ std::string result_of(const WrittenRun& run) {
         "\"validation\": {{\"accuracy\": {}, \"loss\": 0.3}}, \"test\": {{\"accuracy\": {}}}}}",
         member == 0 ? "" : ", ", member, run.epochs - 1, run.accuracy + 0.01 * member,
         run.accuracy - 0.05 + 0.01 * member);
-  return "{\"members\": [" + members + "]}\n";
+  return "{\"members\": [" + members +
+         "], \"goals\": [{\"goal\": \"ram\", \"result\": \"pass\", \"sentence\": \"goal ram: at "
+         "most "
+         "10.0 GiB: pass\"}]}\n";
 }
 
-std::string log_of(const WrittenRun& run) {
-  std::string text =
-      "2026-11-27T10:00:00.100Z info run folder runs/x\n"
-      "2026-11-27T10:00:00.200Z info device cpu (auto: no GPU); 2 threads for LibTorch\n"
-      "2026-11-27T10:00:00.300Z info memory 453 MiB of 10.0 GiB (configuration): data 157 MiB\n";
+std::string events_of(const WrittenRun& run) {
+  std::string text = event_line("2026-11-27T10:00:00.100Z", "start",
+                                "\"device\":\"cpu (auto: no GPU); 2 threads for LibTorch\","
+                                "\"memory\":\"memory 453 MiB of 10.0 GiB (configuration)\"");
   for (int epoch = 0; epoch < run.epochs; ++epoch)
-    text += fmt::format(
-        "2026-11-27T10:{:02}:30.000Z info highly input-bound (data stall 25 %): decode holds the "
-        "loader back; 2 workers can do 3{} samples/s, the consumer would take 500\n",
-        epoch % 60, epoch % 10);
-  text += "2026-11-27T11:00:00.000Z warning something is odd\n";
-  if (run.finished) text += "2026-11-27T11:00:01.000Z info goal ram: at most 10.0 GiB: pass\n";
+    text += event_line(
+        fmt::format("2026-11-27T10:{:02}:30.000Z", epoch % 60), "verdict",
+        fmt::format("\"verdict\":\"highly input-bound\",\"bottleneck\":\"decode\",\"said\":"
+                    "\"highly input-bound (data stall 25 %): decode holds the loader back; 2 "
+                    "workers can do 3{} samples/s, the consumer would take 500\"",
+                    epoch % 10));
+  text += event_line("2026-11-27T11:00:00.000Z", "warning", "\"said\":\"something is odd\"");
+  if (run.finished)
+    text += event_line("2026-11-27T11:00:01.000Z", "end",
+                       "\"how\":\"done\",\"said\":\"figures and curves: results.csv\"");
   return text;
 }
 
@@ -82,6 +88,11 @@ std::string log_of(const WrittenRun& run) {
 
 void write_text(const fs::path& file, const std::string& text) {
   std::ofstream(file, std::ios::binary) << text;
+}
+
+std::string event_line(const std::string& time, const std::string& event,
+                       const std::string& facts) {
+  return fmt::format("{{\"time\":\"{}\",\"event\":\"{}\",{}}}\n", time, event, facts);
 }
 
 void append_text(const fs::path& file, const std::string& text) {
@@ -100,7 +111,8 @@ void write_run(const fs::path& folder, const WrittenRun& run) {
                          "\"0.1.0\"}}, \"kernel\": {{\"host\": \"{}\"}}, \"cpu\": {{\"model\": "
                          "\"fast\", \"cores\": 8, \"usable_cores\": 4}}, \"pid\": {}}}\n",
                          run.host, run.epochs));
-  write_text(folder / "log.txt", log_of(run));
+  write_text(folder / "log.txt", "2026-11-27T10:00:00.100Z info run folder runs/x\n");
+  write_text(folder / "events.jsonl", events_of(run));
   write_text(folder / "metrics.csv", csv_of(run));
   write_text(folder / "metrics.jsonl", jsonl_of(run));
   if (run.finished) write_text(folder / "result.json", result_of(run));

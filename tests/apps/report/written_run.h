@@ -20,10 +20,13 @@ struct WrittenRun {
 };
 
 void write_text(const std::filesystem::path& file, const std::string& text);
+/// A line of events.jsonl; `facts` are members of a JSON object.
+std::string event_line(const std::string& time, const std::string& event, const std::string& facts);
 /// Adds text at the end.
 void append_text(const std::filesystem::path& file, const std::string& text);
 
-/// config.yaml, command.txt, env.json, log.txt, metrics.csv, metrics.jsonl and result.json.
+/// config.yaml, command.txt, env.json, events.jsonl, log.txt, metrics.csv, metrics.jsonl and
+/// result.json.
 void write_run(const std::filesystem::path& folder, const WrittenRun& run = {});
 
 }  // namespace headrace::test
