@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/engine/sample/mask.h>
 #include <headrace/engine/sample/sample.h>
 #include <headrace/engine/tensor/field.h>
 #include <headrace/engine/tensor/tensor.h>
@@ -59,11 +60,22 @@ struct Raster {
 /// the field anew with height x width pixels. Throws DataError for what is no picture or no mask.
 template <class Move>
 void move_pixels(Sample& sample, const std::string& field, std::span<const std::string> masks,
-                 std::int64_t height, std::int64_t width, const Move& move);
+                 std::int64_t height, std::int64_t width, const Move& move) {
+  const Tensor from = sample[field];
+  const Picture picture = picture_of(from, field);
+  const Tensor to = sample.make(field, DType::uint8, Shape{height, width, picture.channels});
+  move(Raster{picture.data, picture.height, picture.width, picture.channels},
+       to.data<std::uint8_t>());
+  for (const std::string& name : masks) {
+    const Tensor mask = mask_of(sample, name, picture.height, picture.width);
+    const Tensor moved = sample.make(name, mask.dtype(), Shape{height, width});
+    move(Raster{static_cast<const std::uint8_t*>(mask.raw()), picture.height, picture.width,
+                static_cast<std::int64_t>(size_of(mask.dtype()))},
+         static_cast<std::uint8_t*>(moved.raw()));
+  }
+}
 
 /// Throws ConfigError naming `who` unless p is a probability.
 void check_probability(double p, const std::string& who, const char* name = "p");
 
 }  // namespace headrace::inline v1::detail
-
-#include <headrace/augment/detail/picture_inline.h>

@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/proc_files.h>
 #include <headrace/engine/runtime/internal/runtime_core.h>
 #include <headrace/engine/runtime/runtime.h>
 
@@ -20,6 +21,10 @@ RuntimeOptions resolve(RuntimeOptions options) {
 }
 
 }  // namespace
+
+int usable_cores() {
+  return detail::usable_cores("/");
+}
 
 Runtime::Runtime(Options options)
     : core_(std::make_shared<detail::RuntimeCore>(resolve(options))) {}

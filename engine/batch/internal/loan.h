@@ -2,14 +2,14 @@
 
 #include <headrace/engine/base/internal/home_process.h>
 #include <headrace/engine/batch/batch.h>
-#include <headrace/engine/batch/internal/batch_place.h>
-#include <headrace/engine/batch/internal/lender.h>
 #include <headrace/engine/batch/internal/slab_pool.h>
 #include <headrace/engine/device/internal/transfer.h>
 #include <headrace/engine/order/order.h>
 #include <headrace/engine/sample/source.h>
 
+#include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -18,6 +18,64 @@
 #include <vector>
 
 namespace headrace::inline v1::detail {
+
+/// What a batch is in its epoch, known when it is admitted.
+struct BatchPlace {
+  std::int64_t number = 0;
+  std::int64_t epoch = 0;
+  std::int64_t first = 0;  ///< global position of row 0
+  std::int64_t rows = 0;   ///< rows that hold samples
+  std::int64_t size = 0;   ///< rows of the batch
+  std::int64_t after = 0;  ///< global position after the batch, all ranks counted
+};
+
+/// Who lends batches.
+class Lender {
+ public:
+  /// A slab is free again: its batch is no longer used. `delivered`: the trainer had it. Any
+  /// thread.
+  virtual void slab_came_back(Slab* slab, bool delivered) noexcept = 0;
+  /// The same of a slot of the device, which the transfer has set free, or will; or has lost, for
+  /// `failure`.
+  virtual void slot_came_back(bool delivered, std::exception_ptr failure) noexcept = 0;
+
+ protected:
+  ~Lender() = default;
+};
+
+/// The way from loans back to their lender, cut when the lender goes first. For any thread.
+class LenderLink {
+ public:
+  explicit LenderLink(Lender* lender) noexcept : lender_(lender) {}
+
+  /// Calls `work(lender)`, without a lock held, unless the lender has gone; false then.
+  template <class Work>
+  bool call(Work work) noexcept {
+    Lender* lender = nullptr;
+    {
+      std::lock_guard lock(mutex_);
+      if (lender_ == nullptr) return false;
+      lender = lender_;
+      ++inside_;
+    }
+    work(*lender);
+    std::lock_guard lock(mutex_);
+    if (--inside_ == 0) left_.notify_all();
+    return true;
+  }
+  /// From now on the lender is not called; waits for those who are calling it.
+  void cut() noexcept {
+    std::unique_lock lock(mutex_);
+    lender_ = nullptr;
+    left_.wait(lock, [this] { return inside_ == 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable left_;
+  Lender* lender_;
+  int inside_ = 0;
+};
 
 /// A finished batch, the loader's until it is delivered and the trainer's from then on: in a slab,
 /// or in a slot of its device. The last reference gives the memory back, on whichever thread it

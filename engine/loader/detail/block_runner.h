@@ -2,18 +2,51 @@
 
 #include <headrace/engine/loader/detail/bad_sample_log.h>
 #include <headrace/engine/loader/detail/flight.h>
-#include <headrace/engine/loader/detail/gate.h>
 #include <headrace/engine/loader/detail/stopwatch.h>
 #include <headrace/engine/plan/internal/plan.h>
 #include <headrace/engine/stats/internal/recorder.h>
 
+#include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 namespace headrace::inline v1::detail {
+
+/// Holds a step's limit where its node cannot: a replaced row runs all steps in the node that found
+/// it bad.
+class Gate {
+ public:
+  explicit Gate(int places) : free_(places) {}
+
+  /// A place inside.
+  class Turn {
+   public:
+    explicit Turn(Gate& gate) : gate_(gate) {
+      std::unique_lock lock(gate_.mutex_);
+      gate_.freed_.wait(lock, [this] { return gate_.free_ > 0; });
+      --gate_.free_;
+    }
+    ~Turn() {
+      std::lock_guard lock(gate_.mutex_);
+      ++gate_.free_;
+      gate_.freed_.notify_one();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    Gate& gate_;
+  };
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable freed_;
+  int free_;
+};
 
 /// An error that says stage and origin, with `cause` nested: a ResourceError for lack of memory or
 /// descriptors, a DeviceError for the device's, else a DataError. Where there is no memory to say
