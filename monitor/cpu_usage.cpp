@@ -1,7 +1,6 @@
 #include <headrace/monitor/cpu_usage.h>
-#include <headrace/monitor/detail/machine_ticks.h>
 #include <headrace/monitor/detail/pressure_meter.h>
-#include <headrace/monitor/detail/process_stat.h>
+#include <headrace/monitor/detail/proc_stat.h>
 #include <headrace/monitor/process_memory.h>
 
 #include <algorithm>

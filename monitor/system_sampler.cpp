@@ -1,24 +1,45 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/proc_files.h>
 #include <headrace/monitor/detail/device_meters.h>
-#include <headrace/monitor/detail/machine_ticks.h>
 #include <headrace/monitor/detail/memory_of.h>
-#include <headrace/monitor/detail/open_files.h>
 #include <headrace/monitor/detail/pressure_meter.h>
-#include <headrace/monitor/detail/process_stat.h>
+#include <headrace/monitor/detail/proc_stat.h>
 #include <headrace/monitor/detail/process_tree.h>
 #include <headrace/monitor/gpu_sampler.h>
 #include <headrace/monitor/system_sampler.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include <linux/magic.h>
 #include <sched.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+
+namespace headrace::inline v1::monitor::detail {
+namespace {
+
+// Linux 6.2 and later say the number as the folder's size; before, tens of thousands of names may
+// have to be counted.
+/// How many files a process has open, of its folder /proc/PID/fd; 0 where that may not be read.
+std::uint64_t open_files(const std::filesystem::path& folder) {
+  struct statfs system {};
+  struct stat status {};
+  if (::statfs(folder.c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC &&
+      ::stat(folder.c_str(), &status) == 0 && status.st_size > 0)
+    return static_cast<std::uint64_t>(status.st_size);
+  return numbered_entries(folder).size();
+}
+
+}  // namespace
+}  // namespace headrace::inline v1::monitor::detail
 
 namespace headrace::inline v1::monitor {
 namespace {
