@@ -1,6 +1,6 @@
 #include <headrace/training/best_weights.h>
 #include <headrace/training/checkpoint.h>
-#include <headrace/training/checkpoint_error.h>
+#include <headrace/training/errors.h>
 #include <headrace/training/safetensors.h>
 
 #include <algorithm>

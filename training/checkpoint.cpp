@@ -1,8 +1,8 @@
 #include <headrace/engine/base/internal/json_fields.h>
 #include <headrace/engine/base/utf8.h>
 #include <headrace/training/checkpoint.h>
-#include <headrace/training/checkpoint_error.h>
-#include <headrace/training/detail/safetensors_stream.h>
+#include <headrace/training/detail/checkpoint_file.h>
+#include <headrace/training/errors.h>
 
 #include <algorithm>
 #include <array>

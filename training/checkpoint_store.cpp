@@ -1,8 +1,8 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/engine/base/internal/folder_lock.h>
-#include <headrace/training/checkpoint_error.h>
 #include <headrace/training/checkpoint_store.h>
+#include <headrace/training/errors.h>
 
 #include <algorithm>
 #include <charconv>

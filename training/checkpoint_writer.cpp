@@ -1,7 +1,7 @@
 #include <headrace/engine/base/give_way.h>
 #include <headrace/engine/torch/device_event.h>
 #include <headrace/training/checkpoint_writer.h>
-#include <headrace/training/numeric_error.h>
+#include <headrace/training/errors.h>
 
 #include <chrono>
 #include <utility>

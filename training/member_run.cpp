@@ -1,7 +1,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/engine/plan/pipeline.h>
-#include <headrace/training/checkpoint_error.h>
+#include <headrace/training/errors.h>
 #include <headrace/training/member_run.h>
 #include <headrace/training/stage_checks.h>
 #include <headrace/training/vote.h>

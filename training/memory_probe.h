@@ -3,9 +3,9 @@
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/plan/options.h>
 #include <headrace/engine/tensor/device.h>
+#include <headrace/training/memory_report.h>
 #include <headrace/training/recipe.h>
 #include <headrace/training/stage.h>
-#include <headrace/training/state_bytes.h>
 
 #include <cstdint>
 #include <memory>

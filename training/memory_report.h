@@ -1,7 +1,9 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
-#include <headrace/training/state_bytes.h>
+#include <headrace/models/networks/network.h>
+#include <headrace/training/optimizer.h>
+#include <headrace/training/weight_average.h>
 
 #include <cstdint>
 #include <string>
@@ -11,6 +13,25 @@
 #include <c10/core/Device.h>
 
 namespace headrace::inline v1::training {
+
+/// What a stage holds whatever its batch, by count. Bytes.
+struct StateBytes {
+  std::uint64_t weights = 0;     ///< parameters and buffers
+  std::uint64_t gradients = 0;   ///< of what is trained
+  std::uint64_t moments = 0;     ///< of the optimiser
+  std::uint64_t average = 0;     ///< averaged weights
+  std::uint64_t checkpoint = 0;  ///< the copy that a save is made of, in host memory
+
+  /// Of the compute device; `checkpoint` beside it on the CPU.
+  std::uint64_t on_device() const { return weights + gradients + moments + average; }
+};
+
+/// `average` may be null. Waits for nothing.
+HEADRACE_API StateBytes state_bytes(const models::Network& network, const Optimizer& optimizer,
+                                    const WeightAverage* average);
+
+/// Bytes of a network's parameters and buffers.
+HEADRACE_API std::uint64_t weight_bytes(const models::Network& network);
 
 /// Who holds memory, and how much.
 struct MemoryOwner {

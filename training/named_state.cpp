@@ -1,4 +1,4 @@
-#include <headrace/training/checkpoint_error.h>
+#include <headrace/training/errors.h>
 #include <headrace/training/named_state.h>
 
 #include <algorithm>

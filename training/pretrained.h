@@ -11,6 +11,11 @@
 
 namespace headrace::inline v1::training {
 
+/// The weights of a file: any safetensors file, or one of ours (`read_best_weights`). Throws
+/// `CheckpointError`; for a pickle of Python (`.pt`, `.pth`, `.bin`), which is never opened, it
+/// says how a safetensors file is made of it, or that it is a network from TorchScript.
+HEADRACE_API TensorMap read_weights(const std::filesystem::path& path);
+
 /// What became of the tensors of a weight file and of a network.
 struct LoadedWeights {
   std::vector<std::string> loaded = {};    ///< of the network, now as in the file

@@ -1,4 +1,4 @@
-#include <headrace/training/checkpoint_error.h>
+#include <headrace/training/errors.h>
 #include <headrace/training/rng_state.h>
 
 #include <mutex>

@@ -1,6 +1,6 @@
 #include <headrace/engine/base/printable.h>
-#include <headrace/training/checkpoint_error.h>
-#include <headrace/training/detail/safetensors_stream.h>
+#include <headrace/training/detail/checkpoint_file.h>
+#include <headrace/training/errors.h>
 #include <headrace/training/safetensors.h>
 #include <headrace/training/safetensors_header.h>
 

@@ -1,5 +1,5 @@
 #include <headrace/engine/base/printable.h>
-#include <headrace/training/checkpoint_error.h>
+#include <headrace/training/errors.h>
 #include <headrace/training/safetensors_header.h>
 
 #include <algorithm>

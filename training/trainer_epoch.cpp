@@ -1,7 +1,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/training/detail/trainer_loop.h>
+#include <headrace/training/errors.h>
 #include <headrace/training/memory_report.h>
-#include <headrace/training/numeric_error.h>
 #include <headrace/training/rng_state.h>
 
 #include <cmath>

@@ -1,6 +1,5 @@
-#include <headrace/training/checkpoint_error.h>
 #include <headrace/training/detail/trainer_loop.h>
-#include <headrace/training/numeric_error.h>
+#include <headrace/training/errors.h>
 
 #include <cmath>
 #include <string>

@@ -1,6 +1,6 @@
 #include <headrace/engine/torch/device_event.h>
-#include <headrace/training/checkpoint_error.h>
 #include <headrace/training/detail/trainer_loop.h>
+#include <headrace/training/errors.h>
 #include <headrace/training/rng_state.h>
 
 #include <algorithm>

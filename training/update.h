@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
-#include <headrace/training/grad_scaler.h>
+#include <headrace/training/gradients.h>
 #include <headrace/training/optimizer.h>
 #include <headrace/training/recipe.h>
 

@@ -10,7 +10,7 @@
 #include <headrace/apps/task/network_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/image_files.h>
-#include <headrace/training/checkpoint_error.h>
+#include <headrace/training/errors.h>
 #include <headrace/training/vote.h>
 
 #include <optional>

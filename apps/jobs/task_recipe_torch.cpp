@@ -1,6 +1,6 @@
 #include <headrace/apps/jobs/task_recipe_torch.h>
 #include <headrace/engine/base/error.h>
-#include <headrace/training/checkpoint_error.h>
+#include <headrace/training/errors.h>
 
 #include <nlohmann/json.hpp>
 

@@ -4,7 +4,7 @@
 #include <headrace/apps/jobs/volume_recipe_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/runtime/runtime.h>
-#include <headrace/training/checkpoint_error.h>
+#include <headrace/training/errors.h>
 
 #include <algorithm>
 #include <charconv>

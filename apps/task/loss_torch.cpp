@@ -2,11 +2,9 @@
 #include <headrace/apps/task/sheet_terms_torch.h>
 #include <headrace/apps/task/topology_term_torch.h>
 #include <headrace/engine/base/error.h>
-#include <headrace/models/losses/binary_cross_entropy.h>
 #include <headrace/models/losses/cross_entropy.h>
-#include <headrace/models/losses/edge_loss.h>
+#include <headrace/models/losses/mask_losses.h>
 #include <headrace/models/losses/region_loss.h>
-#include <headrace/models/losses/structure_loss.h>
 
 #include <cmath>
 #include <optional>

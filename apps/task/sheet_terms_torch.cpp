@@ -1,8 +1,6 @@
 #include <headrace/apps/task/sheet_terms_torch.h>
 #include <headrace/engine/base/error.h>
-#include <headrace/models/losses/cldice_loss.h>
-#include <headrace/models/losses/morphological_skeleton_loss.h>
-#include <headrace/models/losses/skeleton_recall_loss.h>
+#include <headrace/models/losses/skeleton_losses.h>
 #include <headrace/models/losses/surface_distance_loss.h>
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #include <headrace/apps/task/loss_settings.h>
 #include <headrace/models/losses/masked_maps.h>
 #include <headrace/models/losses/mean_loss.h>
-#include <headrace/models/losses/sheet_skeletons.h>
+#include <headrace/models/losses/skeleton_losses.h>
 #include <headrace/training/example.h>
 
 #include <cstdint>

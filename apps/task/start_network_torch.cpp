@@ -4,10 +4,9 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/nearest.h>
 #include <headrace/models/networks/script_network.h>
-#include <headrace/training/checkpoint_error.h>
+#include <headrace/training/errors.h>
 #include <headrace/training/pretrained.h>
 #include <headrace/training/stage.h>
-#include <headrace/training/weight_file.h>
 
 #include <algorithm>
 #include <set>

@@ -3,8 +3,7 @@
 #include <headrace/apps/train/gpu_allocator_torch.h>
 #include <headrace/apps/train/predict_torch.h>
 #include <headrace/apps/train/recipe_run_torch.h>
-#include <headrace/training/checkpoint_error.h>
-#include <headrace/training/numeric_error.h>
+#include <headrace/training/errors.h>
 
 #include <string>
 

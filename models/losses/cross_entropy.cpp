@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <ATen/ops/clamp.h>
 #include <ATen/ops/clamp_min.h>
 #include <ATen/ops/expm1.h>
 #include <ATen/ops/full.h>
@@ -138,6 +139,19 @@ MeanLoss mean_cross_entropy(const at::Tensor& logits, const at::Tensor& target,
 at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& target,
                          const CrossEntropyOptions& options) {
   return mean_cross_entropy(logits, target, options).value;
+}
+
+at::Tensor focal_loss(const at::Tensor& logits, const at::Tensor& target,
+                      const FocalLossOptions& options) {
+  return cross_entropy(logits, target, {.weights = options.weights, .gamma = options.gamma}) *
+         options.alpha;
+}
+
+at::Tensor clamped_focal_loss(const at::Tensor& logits, const at::Tensor& target,
+                              const FocalLossOptions& options) {
+  constexpr double margin = 1e-7;
+  return focal_loss(at::clamp(detail::in_full_precision(logits), margin, 1.0 - margin), target,
+                    options);
 }
 
 }  // namespace headrace::inline v1::models

@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/torch/device_event.h>
-#include <headrace/models/losses/critical_voxels.h>
+#include <headrace/models/losses/cubical_persistence.h>
 #include <headrace/models/losses/targets.h>
 #include <headrace/models/losses/topology_loss.h>
 

@@ -1,5 +1,5 @@
-#include <headrace/models/metrics/detail/divisor_eps.h>
 #include <headrace/models/metrics/s_measure.h>
+#include <headrace/models/metrics/saliency_pair.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/models/metrics/e_measure.h>
 #include <headrace/models/metrics/saliency_measures.h>
+#include <headrace/models/metrics/threshold_measures.h>
 #include <headrace/models/metrics/weighted_f.h>
 
 #include <algorithm>

@@ -1,10 +1,9 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
-#include <headrace/models/metrics/f_measure.h>
 #include <headrace/models/metrics/s_measure.h>
 #include <headrace/models/metrics/saliency_pair.h>
-#include <headrace/models/metrics/threshold_counts.h>
+#include <headrace/models/metrics/threshold_measures.h>
 
 #include <cstdint>
 #include <map>

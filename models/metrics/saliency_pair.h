@@ -3,6 +3,7 @@
 #include <headrace/engine/base/export.h>
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -62,3 +63,10 @@ class HEADRACE_API SaliencyPair {
 HEADRACE_API double mean_absolute_error(const SaliencyPair& pair);
 
 }  // namespace headrace::inline v1::models
+
+namespace headrace::inline v1::models::detail {
+
+/// What the saliency measures add to divisors, numpy's `spacing(1)`.
+inline constexpr double divisor_eps = std::numeric_limits<double>::epsilon();
+
+}  // namespace headrace::inline v1::models::detail

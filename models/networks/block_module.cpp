@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/models/networks/block_module.h>
-#include <headrace/models/networks/detail/listed.h>
+#include <headrace/models/networks/detail/refuse.h>
 #include <headrace/models/networks/name_pattern.h>
 
 #include <algorithm>

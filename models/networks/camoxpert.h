@@ -1,8 +1,8 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
+#include <headrace/models/networks/architecture_options.h>
 #include <headrace/models/networks/edgenext_encoder.h>
-#include <headrace/models/networks/mixture_options.h>
 #include <headrace/models/networks/network.h>
 
 #include <cstdint>

@@ -1,6 +1,5 @@
+#include <headrace/models/networks/detail/edgenext_blocks.h>
 #include <headrace/models/networks/detail/image_checks.h>
-#include <headrace/models/networks/detail/layer_norm_2d.h>
-#include <headrace/models/networks/detail/truncated_normal.h>
 #include <headrace/models/networks/edgenext.h>
 #include <headrace/models/networks/module_network.h>
 

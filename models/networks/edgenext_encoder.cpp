@@ -1,8 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/nearest.h>
 #include <headrace/models/networks/detail/edgenext_blocks.h>
-#include <headrace/models/networks/detail/layer_norm_2d.h>
-#include <headrace/models/networks/detail/truncated_normal.h>
 #include <headrace/models/networks/edgenext_encoder.h>
 #include <headrace/models/networks/width.h>
 

@@ -1,15 +1,13 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/nearest.h>
 #include <headrace/models/networks/camoxpert.h>
-#include <headrace/models/networks/detail/listed.h>
+#include <headrace/models/networks/detail/refuse.h>
 #include <headrace/models/networks/edgenext.h>
 #include <headrace/models/networks/efficient_glaucoma_cnn.h>
 #include <headrace/models/networks/mlp.h>
 #include <headrace/models/networks/named_network.h>
-#include <headrace/models/networks/nnunet_names.h>
+#include <headrace/models/networks/nnunet_networks.h>
 #include <headrace/models/networks/nnunet_planner.h>
-#include <headrace/models/networks/plain_conv_unet.h>
-#include <headrace/models/networks/residual_encoder_unet.h>
 #include <headrace/models/networks/residual_unet3d.h>
 #include <headrace/models/networks/resnet.h>
 #include <headrace/models/networks/unet.h>

@@ -1,10 +1,9 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
+#include <headrace/models/networks/architecture_options.h>
 #include <headrace/models/networks/classifier_head.h>
-#include <headrace/models/networks/mixture_options.h>
 #include <headrace/models/networks/network.h>
-#include <headrace/models/networks/unet3d_options.h>
 #include <headrace/models/networks/weight_names.h>
 
 #include <cstdint>

@@ -1,8 +1,7 @@
 #include <headrace/models/networks/block_module.h>
-#include <headrace/models/networks/detail/halved_volumes.h>
 #include <headrace/models/networks/detail/part_list.h>
 #include <headrace/models/networks/detail/refuse.h>
-#include <headrace/models/networks/detail/residual_block_3d.h>
+#include <headrace/models/networks/detail/residual_unet3d_parts.h>
 #include <headrace/models/networks/module_network.h>
 #include <headrace/models/networks/residual_unet3d.h>
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
+#include <headrace/models/networks/architecture_options.h>
 #include <headrace/models/networks/network.h>
-#include <headrace/models/networks/unet3d_options.h>
 
 #include <cstdint>
 #include <memory>

@@ -3,7 +3,7 @@
 //
 // Input: how long the data are (8 bytes, little-endian), then the header's text.
 #include <headrace/tests/fuzz/finding.h>
-#include <headrace/training/checkpoint_error.h>
+#include <headrace/training/errors.h>
 #include <headrace/training/safetensors_header.h>
 
 #include <algorithm>

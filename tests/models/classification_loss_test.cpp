@@ -1,6 +1,5 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/models/losses/cross_entropy.h>
-#include <headrace/models/losses/focal_loss.h>
 #include <headrace/tests/models/loss_inputs.h>
 
 #include "../support/torch_doctest.h"

@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/models/losses/edge_loss.h>
+#include <headrace/models/losses/mask_losses.h>
 #include <headrace/tests/models/loss_inputs.h>
 #include <headrace/tests/models/segmentation_maps.h>
 

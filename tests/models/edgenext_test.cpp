@@ -1,7 +1,6 @@
 // What EdgeNeXt's parts promise beside timm's values (edgenext_values_test.cpp).
 #include <headrace/engine/base/error.h>
-#include <headrace/models/networks/detail/cross_covariance_attention.h>
-#include <headrace/models/networks/detail/fourier_encoding.h>
+#include <headrace/models/networks/detail/edgenext_attention.h>
 #include <headrace/models/networks/edgenext.h>
 #include <headrace/models/networks/edgenext_encoder.h>
 #include <headrace/models/networks/module_network.h>

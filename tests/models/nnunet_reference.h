@@ -1,7 +1,6 @@
 #pragma once
 
-#include <headrace/models/networks/plain_conv_unet.h>
-#include <headrace/models/networks/residual_encoder_unet.h>
+#include <headrace/models/networks/nnunet_networks.h>
 
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,6 @@
 // PlainConvUNet and the residual-encoder U-Net against nnU-Net's own (dynamic-network-architectures
 // 0.4.4): names, parameters, logits, gradients.
-#include <headrace/models/networks/nnunet_names.h>
+#include <headrace/models/networks/nnunet_networks.h>
 #include <headrace/tests/apps/meta_device.h>
 #include <headrace/tests/models/hashed_fill.h>
 #include <headrace/tests/models/nnunet_reference.h>

@@ -1,8 +1,7 @@
 // Parts of ResidualUNet3D whose backward pass is ours: norm, sum and Mish in one, and pooling.
 #include <headrace/engine/base/error.h>
-#include <headrace/models/networks/detail/halved_volumes.h>
 #include <headrace/models/networks/detail/norm_mish.h>
-#include <headrace/models/networks/detail/residual_block_3d.h>
+#include <headrace/models/networks/detail/residual_unet3d_parts.h>
 #include <headrace/tests/models/hashed_fill.h>
 #include <headrace/tests/models/host_bytes.h>
 

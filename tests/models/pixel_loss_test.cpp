@@ -1,8 +1,8 @@
 // Cross entropies of pixels and of labels that exclude nothing, beside PyTorch's and MONAI's:
 // reference/make_loss_values.py.
 #include <headrace/engine/base/error.h>
-#include <headrace/models/losses/binary_cross_entropy.h>
 #include <headrace/models/losses/cross_entropy.h>
+#include <headrace/models/losses/mask_losses.h>
 #include <headrace/tests/models/loss_inputs.h>
 #include <headrace/tests/models/reference/loss_values.h>
 #include <headrace/tests/models/segmentation_maps.h>

@@ -1,11 +1,8 @@
-#include <headrace/models/losses/binary_cross_entropy.h>
 #include <headrace/models/losses/cross_entropy.h>
-#include <headrace/models/losses/edge_loss.h>
 #include <headrace/models/losses/expert_balance.h>
-#include <headrace/models/losses/focal_loss.h>
 #include <headrace/models/losses/leak_loss.h>
+#include <headrace/models/losses/mask_losses.h>
 #include <headrace/models/losses/region_loss.h>
-#include <headrace/models/losses/structure_loss.h>
 #include <headrace/models/losses/topology_loss.h>
 #include <headrace/tests/models/loss_harness.h>
 #include <headrace/tests/models/registered_sheet_losses.h>

@@ -1,6 +1,4 @@
-#include <headrace/models/losses/cldice_loss.h>
-#include <headrace/models/losses/morphological_skeleton_loss.h>
-#include <headrace/models/losses/skeleton_recall_loss.h>
+#include <headrace/models/losses/skeleton_losses.h>
 #include <headrace/models/losses/surface_distance_loss.h>
 #include <headrace/tests/models/registered_sheet_losses.h>
 

@@ -1,8 +1,6 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/models/losses/cldice_loss.h>
-#include <headrace/models/losses/morphological_skeleton_loss.h>
 #include <headrace/models/losses/region_loss.h>
-#include <headrace/models/losses/skeleton_recall_loss.h>
+#include <headrace/models/losses/skeleton_losses.h>
 #include <headrace/tests/models/loss_harness.h>
 #include <headrace/tests/models/sheet_volume.h>
 

@@ -1,6 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/models/losses/binary_cross_entropy.h>
-#include <headrace/models/losses/structure_loss.h>
+#include <headrace/models/losses/mask_losses.h>
 #include <headrace/tests/models/loss_inputs.h>
 #include <headrace/tests/models/segmentation_maps.h>
 

@@ -1,6 +1,5 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/models/losses/surface_distance_loss.h>
-#include <headrace/models/losses/truncated_distance.h>
 #include <headrace/tests/models/loss_harness.h>
 #include <headrace/tests/models/sheet_volume.h>
 

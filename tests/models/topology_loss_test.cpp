@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/models/losses/critical_voxels.h>
+#include <headrace/models/losses/cubical_persistence.h>
 #include <headrace/models/losses/topology_loss.h>
 #include <headrace/tests/models/hashed_fill.h>
 #include <headrace/tests/models/loss_inputs.h>

@@ -1,7 +1,6 @@
 #include <headrace/training/async_scalars.h>
-#include <headrace/training/detail/exposed_copy.h>
 #include <headrace/training/detail/step_reports.h>
-#include <headrace/training/numeric_error.h>
+#include <headrace/training/errors.h>
 
 #include "../support/torch_doctest.h"
 

@@ -1,6 +1,6 @@
 #include <headrace/tests/support/temporary_folder.h>
 #include <headrace/training/best_weights.h>
-#include <headrace/training/checkpoint_error.h>
+#include <headrace/training/errors.h>
 #include <headrace/training/safetensors.h>
 
 #include "../support/torch_doctest.h"

@@ -1,8 +1,8 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/support/temporary_folder.h>
 #include <headrace/training/checkpoint.h>
-#include <headrace/training/checkpoint_error.h>
 #include <headrace/training/checkpoint_store.h>
+#include <headrace/training/errors.h>
 #include <headrace/training/rng_state.h>
 #include <headrace/training/safetensors.h>
 

@@ -1,5 +1,5 @@
 #include <headrace/augment/mix.h>
-#include <headrace/models/losses/focal_loss.h>
+#include <headrace/models/losses/cross_entropy.h>
 
 #include "trainer_run.h"
 

@@ -1,15 +1,13 @@
 // Neither losses nor what metrics gather wait for the device: on `meta` whatever reads a value
 // throws, and copies from the host are listed.
-#include <headrace/models/losses/binary_cross_entropy.h>
 #include <headrace/models/losses/cross_entropy.h>
+#include <headrace/models/losses/mask_losses.h>
 #include <headrace/models/losses/region_loss.h>
 #include <headrace/tests/apps/meta_device.h>
 #include <headrace/tests/training/figure_cases.h>
-#include <headrace/training/binary_segmentation_metric.h>
+#include <headrace/training/label_metrics.h>
 #include <headrace/training/loss_terms.h>
-#include <headrace/training/multi_label_metric.h>
 #include <headrace/training/segmentation_metric.h>
-#include <headrace/training/single_label_metric.h>
 
 #include "../support/torch_doctest.h"
 

@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/training/checkpoint_error.h>
+#include <headrace/training/errors.h>
 #include <headrace/training/gradients.h>
 #include <headrace/training/named_state.h>
 #include <headrace/training/optimizer.h>

@@ -1,10 +1,9 @@
 #include <headrace/models/networks/named_network.h>
 #include <headrace/tests/support/temporary_folder.h>
 #include <headrace/training/best_weights.h>
-#include <headrace/training/checkpoint_error.h>
+#include <headrace/training/errors.h>
 #include <headrace/training/pretrained.h>
 #include <headrace/training/safetensors.h>
-#include <headrace/training/weight_file.h>
 
 #include "../support/torch_doctest.h"
 

@@ -1,6 +1,6 @@
 // What changes inside a stage: frozen parts, parameters that join, averaged weights, half
 // precision, steps that are not finite.
-#include <headrace/training/grad_scaler.h>
+#include <headrace/training/gradients.h>
 #include <headrace/training/weight_average.h>
 
 #include "pattern_recipe.h"

@@ -5,8 +5,7 @@
 #include <headrace/engine/sample/source.h>
 #include <headrace/models/losses/cross_entropy.h>
 #include <headrace/tests/support/temporary_folder.h>
-#include <headrace/training/checkpoint_error.h>
-#include <headrace/training/numeric_error.h>
+#include <headrace/training/errors.h>
 #include <headrace/training/safetensors.h>
 #include <headrace/training/trainer.h>
 

@@ -1,5 +1,4 @@
 #include <headrace/models/losses/cross_entropy.h>
-#include <headrace/models/losses/focal_loss.h>
 #include <headrace/models/networks/efficient_glaucoma_cnn.h>
 #include <headrace/training/named_state.h>
 #include <headrace/training/update.h>

@@ -1,6 +1,6 @@
 #include <headrace/engine/base/internal/plain_file.h>
-#include <headrace/training/checkpoint_error.h>
 #include <headrace/training/detail/checkpoint_file.h>
+#include <headrace/training/errors.h>
 
 #include <memory>
 

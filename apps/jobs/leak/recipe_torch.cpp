@@ -8,7 +8,7 @@
 #include <headrace/models/losses/cross_entropy.h>
 #include <headrace/models/losses/leak_loss.h>
 #include <headrace/models/networks/leak_cnn.h>
-#include <headrace/training/checkpoint_error.h>
+#include <headrace/training/errors.h>
 
 #include <algorithm>
 #include <cstdio>

@@ -2,8 +2,8 @@
 
 #include <headrace/models/metrics/one_vs_one.h>
 #include <headrace/training/kept_rows.h>
+#include <headrace/training/label_metrics.h>
 #include <headrace/training/metric.h>
-#include <headrace/training/single_label_metric.h>
 
 #include <cstdint>
 #include <optional>

@@ -6,7 +6,7 @@
 #include <headrace/apps/run/data_log.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/models/metrics/temperature.h>
-#include <headrace/training/checkpoint_error.h>
+#include <headrace/training/errors.h>
 #include <headrace/training/kept_rows.h>
 
 #include <algorithm>

@@ -47,4 +47,15 @@ constexpr int code_back(std::size_t code) {
   return number == 0 ? 0 : number % 2 == 1 ? number + 1 : number - 1;
 }
 
+// The parts of `window_loops`, by what they go through the maps for.
+at::Tensor erode_in_loops(const at::Tensor& maps, ErosionWindow window, const at::Tensor& codes);
+at::Tensor residue_in_loops(const at::Tensor& maps, const at::Tensor& eroded,
+                            const at::Tensor& codes);
+void add_erosion_in_loops(const at::Tensor& onto, const at::Tensor& gradient, ErosionWindow window,
+                          const at::Tensor& codes);
+void subtract_dilation_in_loops(const at::Tensor& onto, const at::Tensor& gradient,
+                                const at::Tensor& codes);
+std::vector<at::Tensor> of_layers_in_loops(const std::vector<at::Tensor>& layers,
+                                           const at::Tensor& gradient, ErosionWindow window);
+
 }  // namespace headrace::inline v1::models::detail

@@ -1,5 +1,5 @@
 #include <headrace/models/losses/detail/plane_loops.h>
-#include <headrace/models/losses/detail/window_loops.h>
+#include <headrace/models/losses/detail/window_extremes.h>
 
 #include <array>
 #include <bit>

@@ -1,12 +1,13 @@
 #include <headrace/models/networks/detail/camouflage_experts.h>
 #include <headrace/models/networks/detail/conv_norm.h>
-#include <headrace/models/networks/detail/map_filters.h>
 #include <headrace/models/networks/detail/part_list.h>
 
 #include <array>
 #include <vector>
 
+#include <ATen/core/Tensor.h>
 #include <ATen/ops/adaptive_avg_pool2d.h>
+#include <ATen/ops/avg_pool2d.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/elu.h>
 #include <ATen/ops/matmul.h>
@@ -14,6 +15,57 @@
 #include <ATen/ops/upsample_bilinear2d.h>
 
 namespace headrace::inline v1::models::detail {
+
+// Fixed filters of maps `[N, C, H, W]`, each channel on its own; the maps keep their sides.
+namespace {
+
+struct Neighbours {
+  at::Tensor before;
+  at::Tensor after;
+};
+
+Neighbours along(const at::Tensor& maps, std::int64_t axis) {
+  const std::int64_t rest = maps.size(axis) - 1;
+  return {.before = at::cat({maps.narrow(axis, 0, 1), maps.narrow(axis, 0, rest)}, axis),
+          .after = at::cat({maps.narrow(axis, 1, rest), maps.narrow(axis, rest, 1)}, axis)};
+}
+
+at::Tensor difference(const at::Tensor& maps, std::int64_t axis) {
+  const Neighbours next = along(maps, axis);
+  return next.after - next.before;
+}
+
+at::Tensor smoothed(const at::Tensor& maps, std::int64_t axis) {
+  const Neighbours next = along(maps, axis);
+  return next.before + 2.0 * maps + next.after;
+}
+
+/// Means of the 3x3 pixels around each, as far as there are any.
+at::Tensor smooth_part(const at::Tensor& maps) {
+  return at::avg_pool2d(maps, 3, 1, 1, /*ceil_mode=*/false, /*count_include_pad=*/false);
+}
+
+/// What these leave.
+at::Tensor sharp_part(const at::Tensor& maps) {
+  return maps - smooth_part(maps);
+}
+
+/// `|x| + |y|` of Sobel's gradient, by 8: of a slope of 1 a pixel it is 1. Outside of a map, here
+/// and below, lies its outermost pixel.
+at::Tensor sobel_magnitude(const at::Tensor& maps) {
+  const at::Tensor x = smoothed(difference(maps, 3), 2);
+  const at::Tensor y = smoothed(difference(maps, 2), 3);
+  return (x.abs() + y.abs()) / 8.0;
+}
+
+/// The sum of the four neighbours less four times the pixel.
+at::Tensor laplacian(const at::Tensor& maps) {
+  const Neighbours x = along(maps, 3);
+  const Neighbours y = along(maps, 2);
+  return x.before + x.after + y.before + y.after - 4.0 * maps;
+}
+
+}  // namespace
 
 namespace {
 

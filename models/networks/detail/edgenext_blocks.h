@@ -1,7 +1,6 @@
 #pragma once
 
-#include <headrace/models/networks/detail/cross_covariance_attention.h>
-#include <headrace/models/networks/detail/fourier_encoding.h>
+#include <headrace/models/networks/detail/edgenext_attention.h>
 
 #include <cstdint>
 #include <memory>
@@ -15,6 +14,30 @@
 #include <torch/nn/modules/normalization.h>
 
 namespace headrace::inline v1::models::detail {
+
+constexpr double layer_norm_eps = 1e-6;
+
+/// Of the last axis, as timm configures it.
+inline torch::nn::LayerNorm layer_norm(std::int64_t channels) {
+  return torch::nn::LayerNorm(torch::nn::LayerNormOptions({channels}).eps(layer_norm_eps));
+}
+
+/// Layer norm over the channels of every pixel of `[N, C, H, W]`. The result lies in the
+/// channels-last layout.
+class LayerNorm2d : public torch::nn::LayerNormImpl {
+ public:
+  explicit LayerNorm2d(std::int64_t channels)
+      : torch::nn::LayerNormImpl(torch::nn::LayerNormOptions({channels}).eps(layer_norm_eps)) {}
+
+  at::Tensor forward(const at::Tensor& maps) {
+    return torch::nn::LayerNormImpl::forward(maps.permute({0, 2, 3, 1})).permute({0, 3, 1, 2});
+  }
+};
+
+/// Starts all convolutions and linear layers below `module` anew, as timm does: weights from a
+/// normal distribution of deviation 0.02, cut at two of it, from the default CPU generator of
+/// LibTorch, biases as zero.
+void start_truncated_normal(torch::nn::Module& module);
 
 /// A branch's result with single rows left out at that rate in training, and the others larger in
 /// turn (stochastic depth by sample). Draws from LibTorch's default generator of the device, unless

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <headrace/models/networks/architecture_options.h>
 #include <headrace/models/networks/detail/camouflage_experts.h>
 #include <headrace/models/networks/expert_mixture.h>
-#include <headrace/models/networks/mixture_options.h>
 
 #include <cstdint>
 #include <memory>

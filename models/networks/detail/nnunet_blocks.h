@@ -1,7 +1,9 @@
 #pragma once
 
+#include <headrace/models/networks/block_module.h>
 #include <headrace/models/networks/detail/nnunet_shape.h>
 #include <headrace/models/networks/detail/part_list.h>
+#include <headrace/models/networks/network.h>
 
 #include <cstdint>
 #include <memory>
@@ -78,5 +80,52 @@ at::Tensor average_pool(const at::Tensor& input, const Axes& stride);
 
 /// Leaky ReLU, in place: of a tensor that is no view.
 at::Tensor activate(at::Tensor x);
+
+/// nnU-Net's decoder: each stage enlarges what the coarser one gave, puts it before the encoder's
+/// maps of its own size, and convolves both. Every stage has a head, so that weights fit with deep
+/// supervision and without. A stage without its head is a block.
+struct NnUNetDecoder : BlockModule {
+  explicit NnUNetDecoder(const NnUNetShape& shape);
+
+  /// From the encoder's maps, the finest first, to logits, the finest first: of the finest stage
+  /// alone, or of all.
+  std::vector<at::Tensor> forward(std::vector<at::Tensor> skips, bool deep) const;
+
+  // What a stage makes of the coarser one's maps and the encoder's.
+  at::Tensor join(std::size_t stage, at::Tensor coarse, at::Tensor skip) const;
+
+  // All from the coarsest stage to the finest.
+  std::shared_ptr<PartList<ConvStack>> stages;
+  std::shared_ptr<PartList<UpConv>> transpconvs;
+  std::shared_ptr<PartList<Conv>> seg_layers;
+};
+
+/// An encoder, which gives its maps from the finest stage to the coarsest, and nnU-Net's decoder.
+template <typename Encoder>
+struct NnUNetModule : torch::nn::Module {
+  explicit NnUNetModule(NnUNetShape of)
+      : shape(std::move(of)),
+        encoder(register_module("encoder", std::make_shared<Encoder>(shape))),
+        decoder(register_module("decoder", std::make_shared<NnUNetDecoder>(shape))) {}
+
+  at::Tensor forward(const at::Tensor& images) {
+    check_images(shape, images);
+    return decoder->forward(encoder->forward(images), false).front();
+  }
+
+  Output outputs(const at::Tensor& images) {
+    check_images(shape, images);
+    std::vector<at::Tensor> logits =
+        decoder->forward(encoder->forward(images), shape.deep_supervision);
+    Output output{.main = std::move(logits.front())};
+    output.deep.assign(std::make_move_iterator(logits.begin() + 1),
+                       std::make_move_iterator(logits.end()));
+    return output;
+  }
+
+  NnUNetShape shape;
+  std::shared_ptr<Encoder> encoder;
+  std::shared_ptr<NnUNetDecoder> decoder;
+};
 
 }  // namespace headrace::inline v1::models::detail

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -8,6 +9,10 @@
 #include <torch/csrc/jit/api/module.h>
 
 namespace headrace::inline v1::models::detail {
+
+/// What LibTorch has thrown as one line: without C++ backtrace, TorchScript's listing of the source
+/// and advice of its zip reader, at most 300 bytes.
+std::string short_message(const std::exception& error);
 
 /// The extra file of a TorchScript file that lists the names of `state_dict`, by lines.
 inline constexpr const char* state_names_file = "state_names";

@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/models/networks/detail/script_message.h>
+#include <headrace/models/networks/detail/script_file.h>
 #include <headrace/models/networks/detail/script_program.h>
 
 #include <algorithm>

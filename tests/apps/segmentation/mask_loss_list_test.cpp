@@ -2,8 +2,7 @@
 // plain loops.
 #include <headrace/apps/task/loss_torch.h>
 #include <headrace/engine/base/error.h>
-#include <headrace/models/losses/edge_loss.h>
-#include <headrace/models/losses/structure_loss.h>
+#include <headrace/models/losses/mask_losses.h>
 #include <headrace/tests/apps/segmentation/loss_list.h>
 
 #include "../../support/torch_doctest.h"
