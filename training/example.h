@@ -2,7 +2,7 @@
 
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/batch/batch.h>
-#include <headrace/training/named_state.h>
+#include <headrace/training/checkpoint/named_state.h>
 
 #include <cstdint>
 #include <functional>

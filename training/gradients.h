@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
-#include <headrace/training/named_state.h>
+#include <headrace/training/checkpoint/named_state.h>
 
 #include <cstdint>
 #include <vector>

@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/training/checkpoint/named_state.h>
 #include <headrace/training/detail/optimizer_kernels.h>
-#include <headrace/training/named_state.h>
 #include <headrace/training/optimizer.h>
 
 #include <algorithm>

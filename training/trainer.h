@@ -4,8 +4,8 @@
 #include <headrace/engine/loader/loader.h>
 #include <headrace/models/networks/network.h>
 #include <headrace/monitor/step_budget.h>
-#include <headrace/training/checkpoint.h>
-#include <headrace/training/checkpoint_store.h>
+#include <headrace/training/checkpoint/checkpoint.h>
+#include <headrace/training/checkpoint/checkpoint_store.h>
 #include <headrace/training/evaluation.h>
 #include <headrace/training/recipe.h>
 #include <headrace/training/update.h>

@@ -1,4 +1,4 @@
-#include <headrace/training/safetensors.h>
+#include <headrace/training/checkpoint/safetensors.h>
 #include <headrace/training/vote.h>
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/nearest.h>
 #include <headrace/models/networks/script_network.h>
+#include <headrace/training/checkpoint/pretrained.h>
 #include <headrace/training/errors.h>
-#include <headrace/training/pretrained.h>
 #include <headrace/training/stage.h>
 
 #include <algorithm>

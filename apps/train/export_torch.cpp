@@ -3,7 +3,7 @@
 #include <headrace/apps/train/prediction_text.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/models/networks/script_network.h>
-#include <headrace/training/safetensors.h>
+#include <headrace/training/checkpoint/safetensors.h>
 
 #include <algorithm>
 #include <cstdio>

@@ -5,7 +5,7 @@
 #include <headrace/benchmarks/harness/harness.h>
 #include <headrace/benchmarks/harness/report.h>
 #include <headrace/engine/base/error.h>
-#include <headrace/training/named_state.h>
+#include <headrace/training/checkpoint/named_state.h>
 #include <headrace/training/trainer.h>
 
 #include <algorithm>

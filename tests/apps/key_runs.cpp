@@ -2,7 +2,7 @@
 #include <headrace/tests/apps/classification/array_data.h>
 #include <headrace/tests/apps/key_runs.h>
 #include <headrace/tests/support/content_of.h>
-#include <headrace/training/best_weights.h>
+#include <headrace/training/checkpoint/best_weights.h>
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 
 #include <headrace/apps/run/csv_table.h>
 #include <headrace/tests/apps/training_runs.h>
-#include <headrace/training/checkpoint.h>
+#include <headrace/training/checkpoint/checkpoint.h>
 
 #include <cstdint>
 #include <filesystem>

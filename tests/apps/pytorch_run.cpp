@@ -1,6 +1,6 @@
 #include <headrace/tests/apps/pytorch_run.h>
 #include <headrace/tests/support/source_folder.h>
-#include <headrace/training/safetensors.h>
+#include <headrace/training/checkpoint/safetensors.h>
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 #include <headrace/models/networks/network.h>
 #include <headrace/tests/support/temporary_folder.h>
 #include <headrace/tests/support/torch_python.h>
-#include <headrace/training/named_state.h>
+#include <headrace/training/checkpoint/named_state.h>
 #include <headrace/training/optimizer.h>
 #include <headrace/training/recipe.h>
 #include <headrace/training/update.h>

@@ -3,8 +3,8 @@
 //
 // Input: how long the data are (8 bytes, little-endian), then the header's text.
 #include <headrace/tests/fuzz/finding.h>
+#include <headrace/training/checkpoint/safetensors_header.h>
 #include <headrace/training/errors.h>
-#include <headrace/training/safetensors_header.h>
 
 #include <algorithm>
 #include <cstdint>

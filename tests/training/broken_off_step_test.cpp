@@ -1,5 +1,5 @@
 // An optimiser's step that finds no memory has changed nothing.
-#include <headrace/training/named_state.h>
+#include <headrace/training/checkpoint/named_state.h>
 #include <headrace/training/update.h>
 
 #include "../support/torch_doctest.h"

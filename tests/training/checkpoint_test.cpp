@@ -1,10 +1,10 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/support/temporary_folder.h>
-#include <headrace/training/checkpoint.h>
-#include <headrace/training/checkpoint_store.h>
+#include <headrace/training/checkpoint/checkpoint.h>
+#include <headrace/training/checkpoint/checkpoint_store.h>
+#include <headrace/training/checkpoint/rng_state.h>
+#include <headrace/training/checkpoint/safetensors.h>
 #include <headrace/training/errors.h>
-#include <headrace/training/rng_state.h>
-#include <headrace/training/safetensors.h>
 
 #include "../support/torch_doctest.h"
 

@@ -1,7 +1,7 @@
 #include <headrace/tests/support/temporary_folder.h>
-#include <headrace/training/checkpoint_writer.h>
+#include <headrace/training/checkpoint/checkpoint_writer.h>
+#include <headrace/training/checkpoint/safetensors.h>
 #include <headrace/training/errors.h>
-#include <headrace/training/safetensors.h>
 
 #include "../support/torch_doctest.h"
 

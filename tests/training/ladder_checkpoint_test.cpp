@@ -1,5 +1,5 @@
 // What runs that found no memory leave in their checkpoints, and how they go on.
-#include <headrace/training/checkpoint_store.h>
+#include <headrace/training/checkpoint/checkpoint_store.h>
 
 #include "ladder_run.h"
 

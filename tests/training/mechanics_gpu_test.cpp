@@ -1,7 +1,7 @@
 // The parts of a step on a GPU: what the CPU makes of the same numbers, and no wait for the device.
 #include <headrace/tests/support/skip.h>
 #include <headrace/tests/support/torch_gpu.h>
-#include <headrace/training/named_state.h>
+#include <headrace/training/checkpoint/named_state.h>
 #include <headrace/training/update.h>
 #include <headrace/training/weight_average.h>
 

@@ -4,7 +4,7 @@
 #include <headrace/tests/support/skip.h>
 #include <headrace/tests/support/temporary_folder.h>
 #include <headrace/tests/support/torch_python.h>
-#include <headrace/training/safetensors.h>
+#include <headrace/training/checkpoint/safetensors.h>
 #include <headrace/training/stage_schedule.h>
 #include <headrace/training/update.h>
 #include <headrace/training/weight_average.h>

@@ -1,7 +1,7 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/training/checkpoint/named_state.h>
 #include <headrace/training/errors.h>
 #include <headrace/training/gradients.h>
-#include <headrace/training/named_state.h>
 #include <headrace/training/optimizer.h>
 
 #include "../support/torch_doctest.h"

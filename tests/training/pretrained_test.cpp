@@ -1,9 +1,9 @@
 #include <headrace/models/networks/named_network.h>
 #include <headrace/tests/support/temporary_folder.h>
-#include <headrace/training/best_weights.h>
+#include <headrace/training/checkpoint/best_weights.h>
+#include <headrace/training/checkpoint/pretrained.h>
+#include <headrace/training/checkpoint/safetensors.h>
 #include <headrace/training/errors.h>
-#include <headrace/training/pretrained.h>
-#include <headrace/training/safetensors.h>
 
 #include "../support/torch_doctest.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/training/named_state.h>
+#include <headrace/training/checkpoint/named_state.h>
 
 #include <algorithm>
 

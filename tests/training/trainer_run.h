@@ -5,8 +5,8 @@
 #include <headrace/engine/sample/source.h>
 #include <headrace/models/losses/cross_entropy.h>
 #include <headrace/tests/support/temporary_folder.h>
+#include <headrace/training/checkpoint/safetensors.h>
 #include <headrace/training/errors.h>
-#include <headrace/training/safetensors.h>
 #include <headrace/training/trainer.h>
 
 #include "../support/torch_doctest.h"

@@ -1,6 +1,6 @@
 #include <headrace/models/losses/cross_entropy.h>
 #include <headrace/models/networks/efficient_glaucoma_cnn.h>
-#include <headrace/training/named_state.h>
+#include <headrace/training/checkpoint/named_state.h>
 #include <headrace/training/update.h>
 
 #include "../support/torch_doctest.h"

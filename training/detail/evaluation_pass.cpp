@@ -1,8 +1,8 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/training/autocast.h>
+#include <headrace/training/checkpoint/rng_state.h>
 #include <headrace/training/detail/evaluation_pass.h>
 #include <headrace/training/out_of_memory.h>
-#include <headrace/training/rng_state.h>
 
 #include <algorithm>
 #include <chrono>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/engine/torch/device_event.h>
-#include <headrace/training/checkpoint_writer.h>
+#include <headrace/training/checkpoint/checkpoint_writer.h>
 #include <headrace/training/detail/batch_rows.h>
 #include <headrace/training/detail/kept_buffers.h>
 #include <headrace/training/detail/step_reports.h>

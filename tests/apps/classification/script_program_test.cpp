@@ -5,9 +5,9 @@
 #include <headrace/tests/apps/picture_folder.h>
 #include <headrace/tests/apps/training_runs.h>
 #include <headrace/tests/support/content_of.h>
-#include <headrace/training/best_weights.h>
-#include <headrace/training/pretrained.h>
-#include <headrace/training/safetensors.h>
+#include <headrace/training/checkpoint/best_weights.h>
+#include <headrace/training/checkpoint/pretrained.h>
+#include <headrace/training/checkpoint/safetensors.h>
 
 #include "../../support/torch_doctest.h"
 

@@ -5,8 +5,8 @@
 #include <headrace/tests/apps/training_runs.h>
 #include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/temporary_folder.h>
-#include <headrace/training/named_state.h>
-#include <headrace/training/safetensors.h>
+#include <headrace/training/checkpoint/named_state.h>
+#include <headrace/training/checkpoint/safetensors.h>
 
 #include "../../support/torch_doctest.h"
 

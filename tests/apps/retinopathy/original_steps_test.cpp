@@ -4,8 +4,8 @@
 #include <headrace/monitor/memory_line.h>
 #include <headrace/tests/apps/retinopathy/pairs_of_grades.h>
 #include <headrace/tests/training/changed_course.h>
+#include <headrace/training/checkpoint/named_state.h>
 #include <headrace/training/memory_probe.h>
-#include <headrace/training/named_state.h>
 #include <headrace/training/optimizer.h>
 #include <headrace/training/stage.h>
 #include <headrace/training/tensor_memory.h>

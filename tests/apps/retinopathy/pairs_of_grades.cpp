@@ -2,7 +2,7 @@
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/tests/apps/retinopathy/grades.h>
 #include <headrace/tests/apps/retinopathy/pairs_of_grades.h>
-#include <headrace/training/checkpoint_store.h>
+#include <headrace/training/checkpoint/checkpoint_store.h>
 
 #include <ATen/Parallel.h>
 

@@ -2,7 +2,7 @@
 
 #include <headrace/apps/jobs/retinopathy/recipe_torch.h>
 #include <headrace/tests/support/temporary_folder.h>
-#include <headrace/training/checkpoint.h>
+#include <headrace/training/checkpoint/checkpoint.h>
 #include <headrace/training/member_run.h>
 
 #include <cstdint>

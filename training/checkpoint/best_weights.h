@@ -1,8 +1,8 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
+#include <headrace/training/checkpoint/named_state.h>
 #include <headrace/training/loss_terms.h>
-#include <headrace/training/named_state.h>
 
 #include <cstdint>
 #include <filesystem>

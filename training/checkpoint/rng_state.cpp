@@ -1,5 +1,5 @@
+#include <headrace/training/checkpoint/rng_state.h>
 #include <headrace/training/errors.h>
-#include <headrace/training/rng_state.h>
 
 #include <mutex>
 

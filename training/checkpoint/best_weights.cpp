@@ -1,7 +1,7 @@
-#include <headrace/training/best_weights.h>
-#include <headrace/training/checkpoint.h>
+#include <headrace/training/checkpoint/best_weights.h>
+#include <headrace/training/checkpoint/checkpoint.h>
+#include <headrace/training/checkpoint/safetensors.h>
 #include <headrace/training/errors.h>
-#include <headrace/training/safetensors.h>
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 
 #include <headrace/models/networks/network.h>
 #include <headrace/models/networks/weight_names.h>
-#include <headrace/training/named_state.h>
+#include <headrace/training/checkpoint/named_state.h>
 
 #include <string>
 #include <vector>

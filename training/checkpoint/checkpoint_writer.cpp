@@ -1,6 +1,6 @@
 #include <headrace/engine/base/give_way.h>
 #include <headrace/engine/torch/device_event.h>
-#include <headrace/training/checkpoint_writer.h>
+#include <headrace/training/checkpoint/checkpoint_writer.h>
 #include <headrace/training/errors.h>
 
 #include <chrono>

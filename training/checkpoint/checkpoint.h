@@ -2,8 +2,8 @@
 
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/batch/batch.h>
+#include <headrace/training/checkpoint/named_state.h>
 #include <headrace/training/early_stopping.h>
-#include <headrace/training/named_state.h>
 #include <headrace/training/schedules.h>
 
 #include <cstdint>

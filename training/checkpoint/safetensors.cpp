@@ -1,8 +1,8 @@
 #include <headrace/engine/base/printable.h>
-#include <headrace/training/detail/checkpoint_file.h>
+#include <headrace/training/checkpoint/detail/checkpoint_file.h>
+#include <headrace/training/checkpoint/safetensors.h>
+#include <headrace/training/checkpoint/safetensors_header.h>
 #include <headrace/training/errors.h>
-#include <headrace/training/safetensors.h>
-#include <headrace/training/safetensors_header.h>
 
 #include <algorithm>
 #include <array>

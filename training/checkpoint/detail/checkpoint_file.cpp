@@ -1,5 +1,5 @@
 #include <headrace/engine/base/internal/plain_file.h>
-#include <headrace/training/detail/checkpoint_file.h>
+#include <headrace/training/checkpoint/detail/checkpoint_file.h>
 #include <headrace/training/errors.h>
 
 #include <memory>

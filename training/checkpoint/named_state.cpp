@@ -1,5 +1,5 @@
+#include <headrace/training/checkpoint/named_state.h>
 #include <headrace/training/errors.h>
-#include <headrace/training/named_state.h>
 
 #include <algorithm>
 #include <cstdint>

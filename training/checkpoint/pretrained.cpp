@@ -1,8 +1,8 @@
 #include <headrace/models/networks/named_network.h>
-#include <headrace/training/best_weights.h>
-#include <headrace/training/detail/weight_match.h>
+#include <headrace/training/checkpoint/best_weights.h>
+#include <headrace/training/checkpoint/detail/weight_match.h>
+#include <headrace/training/checkpoint/pretrained.h>
 #include <headrace/training/errors.h>
-#include <headrace/training/pretrained.h>
 
 #include <algorithm>
 #include <fstream>

@@ -1,7 +1,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/engine/base/internal/folder_lock.h>
-#include <headrace/training/checkpoint_store.h>
+#include <headrace/training/checkpoint/checkpoint_store.h>
 #include <headrace/training/errors.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include <headrace/engine/base/internal/json_fields.h>
 #include <headrace/engine/base/utf8.h>
-#include <headrace/training/checkpoint.h>
-#include <headrace/training/detail/checkpoint_file.h>
+#include <headrace/training/checkpoint/checkpoint.h>
+#include <headrace/training/checkpoint/detail/checkpoint_file.h>
 #include <headrace/training/errors.h>
 
 #include <algorithm>

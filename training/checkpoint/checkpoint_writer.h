@@ -1,9 +1,9 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
-#include <headrace/training/best_weights.h>
-#include <headrace/training/checkpoint.h>
-#include <headrace/training/checkpoint_store.h>
+#include <headrace/training/checkpoint/best_weights.h>
+#include <headrace/training/checkpoint/checkpoint.h>
+#include <headrace/training/checkpoint/checkpoint_store.h>
 
 #include <exception>
 #include <future>

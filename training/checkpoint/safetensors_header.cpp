@@ -1,6 +1,6 @@
 #include <headrace/engine/base/printable.h>
+#include <headrace/training/checkpoint/safetensors_header.h>
 #include <headrace/training/errors.h>
-#include <headrace/training/safetensors_header.h>
 
 #include <algorithm>
 #include <array>

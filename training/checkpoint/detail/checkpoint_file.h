@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/engine/base/internal/atomic_file.h>
-#include <headrace/training/safetensors.h>
+#include <headrace/training/checkpoint/safetensors.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
-#include <headrace/training/best_weights.h>
-#include <headrace/training/checkpoint.h>
+#include <headrace/training/checkpoint/best_weights.h>
+#include <headrace/training/checkpoint/checkpoint.h>
 
 #include <cstdint>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include <headrace/training/detail/weight_match.h>
+#include <headrace/training/checkpoint/detail/weight_match.h>
 
 #include <algorithm>
 #include <array>
