@@ -2,8 +2,8 @@
 
 #include <headrace/engine/base/export.h>
 #include <headrace/models/networks/network.h>
-#include <headrace/training/optimizer.h>
-#include <headrace/training/weight_average.h>
+#include <headrace/training/optimizer/optimizer.h>
+#include <headrace/training/optimizer/weight_average.h>
 
 #include <cstdint>
 #include <string>

@@ -6,7 +6,7 @@
 #include <headrace/models/networks/network.h>
 #include <headrace/training/example.h>
 #include <headrace/training/loss_terms.h>
-#include <headrace/training/schedules.h>
+#include <headrace/training/optimizer/schedules.h>
 
 #include <cstdint>
 #include <optional>

@@ -3,8 +3,8 @@
 #include <headrace/engine/base/export.h>
 #include <headrace/models/networks/name_pattern.h>
 #include <headrace/training/early_stopping.h>
-#include <headrace/training/optimizer.h>
-#include <headrace/training/precision.h>
+#include <headrace/training/optimizer/optimizer.h>
+#include <headrace/training/optimizer/precision.h>
 #include <headrace/training/stage_parts.h>
 #include <headrace/training/stage_schedule.h>
 

@@ -1,5 +1,5 @@
-#include <headrace/training/detail/optimizer_kernels.h>
 #include <headrace/training/detail/refuse_stage.h>
+#include <headrace/training/optimizer/detail/optimizer_kernels.h>
 #include <headrace/training/stage_checks.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
-#include <headrace/training/schedules.h>
+#include <headrace/training/optimizer/schedules.h>
 
 #include <cstdint>
 #include <optional>

@@ -7,9 +7,9 @@
 #include <headrace/training/checkpoint/checkpoint.h>
 #include <headrace/training/checkpoint/checkpoint_store.h>
 #include <headrace/training/evaluation.h>
+#include <headrace/training/optimizer/update.h>
+#include <headrace/training/optimizer/weight_average.h>
 #include <headrace/training/recipe.h>
-#include <headrace/training/update.h>
-#include <headrace/training/weight_average.h>
 
 #include <cstdint>
 #include <functional>

@@ -2,8 +2,8 @@
 
 #include <headrace/apps/config/fields.h>
 #include <headrace/engine/base/export.h>
-#include <headrace/training/optimizer_rule.h>
-#include <headrace/training/precision.h>
+#include <headrace/training/optimizer/optimizer_rule.h>
+#include <headrace/training/optimizer/precision.h>
 #include <headrace/training/stage_parts.h>
 #include <headrace/training/stage_schedule.h>
 

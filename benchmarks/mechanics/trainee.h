@@ -2,7 +2,7 @@
 
 #include <headrace/benchmarks/mechanics/workload.h>
 #include <headrace/engine/base/random.h>
-#include <headrace/training/update.h>
+#include <headrace/training/optimizer/update.h>
 
 #include <memory>
 #include <string>

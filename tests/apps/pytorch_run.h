@@ -4,9 +4,9 @@
 #include <headrace/tests/support/temporary_folder.h>
 #include <headrace/tests/support/torch_python.h>
 #include <headrace/training/checkpoint/named_state.h>
-#include <headrace/training/optimizer.h>
+#include <headrace/training/optimizer/optimizer.h>
+#include <headrace/training/optimizer/update.h>
 #include <headrace/training/recipe.h>
-#include <headrace/training/update.h>
 
 #include <cstdint>
 #include <functional>

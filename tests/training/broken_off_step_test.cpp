@@ -1,6 +1,6 @@
 // An optimiser's step that finds no memory has changed nothing.
 #include <headrace/training/checkpoint/named_state.h>
-#include <headrace/training/update.h>
+#include <headrace/training/optimizer/update.h>
 
 #include "../support/torch_doctest.h"
 #include "function_course.h"

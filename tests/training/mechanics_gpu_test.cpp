@@ -2,8 +2,8 @@
 #include <headrace/tests/support/skip.h>
 #include <headrace/tests/support/torch_gpu.h>
 #include <headrace/training/checkpoint/named_state.h>
-#include <headrace/training/update.h>
-#include <headrace/training/weight_average.h>
+#include <headrace/training/optimizer/update.h>
+#include <headrace/training/optimizer/weight_average.h>
 
 #include "../support/torch_doctest.h"
 #include "function_course.h"

@@ -5,9 +5,9 @@
 #include <headrace/tests/support/temporary_folder.h>
 #include <headrace/tests/support/torch_python.h>
 #include <headrace/training/checkpoint/safetensors.h>
+#include <headrace/training/optimizer/update.h>
+#include <headrace/training/optimizer/weight_average.h>
 #include <headrace/training/stage_schedule.h>
-#include <headrace/training/update.h>
-#include <headrace/training/weight_average.h>
 
 #include "../support/torch_doctest.h"
 #include "function_course.h"

@@ -1,8 +1,8 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/training/checkpoint/named_state.h>
 #include <headrace/training/errors.h>
-#include <headrace/training/gradients.h>
-#include <headrace/training/optimizer.h>
+#include <headrace/training/optimizer/gradients.h>
+#include <headrace/training/optimizer/optimizer.h>
 
 #include "../support/torch_doctest.h"
 

@@ -4,9 +4,9 @@
 #include <headrace/tests/support/skip.h>
 #include <headrace/tests/support/temporary_folder.h>
 #include <headrace/tests/support/torch_python.h>
-#include <headrace/training/autocast.h>
 #include <headrace/training/checkpoint/named_state.h>
 #include <headrace/training/checkpoint/safetensors.h>
+#include <headrace/training/optimizer/autocast.h>
 
 #include "../support/torch_doctest.h"
 #include "one_thread.h"

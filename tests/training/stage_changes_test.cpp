@@ -1,7 +1,7 @@
 // What changes inside a stage: frozen parts, parameters that join, averaged weights, half
 // precision, steps that are not finite.
-#include <headrace/training/gradients.h>
-#include <headrace/training/weight_average.h>
+#include <headrace/training/optimizer/gradients.h>
+#include <headrace/training/optimizer/weight_average.h>
 
 #include "pattern_recipe.h"
 

@@ -1,7 +1,7 @@
 #include <headrace/models/losses/cross_entropy.h>
 #include <headrace/models/networks/efficient_glaucoma_cnn.h>
 #include <headrace/training/checkpoint/named_state.h>
-#include <headrace/training/update.h>
+#include <headrace/training/optimizer/update.h>
 
 #include "../support/torch_doctest.h"
 #include "function_course.h"

@@ -4,7 +4,7 @@
 #include <headrace/engine/batch/batch.h>
 #include <headrace/training/checkpoint/named_state.h>
 #include <headrace/training/early_stopping.h>
-#include <headrace/training/schedules.h>
+#include <headrace/training/optimizer/schedules.h>
 
 #include <cstdint>
 #include <filesystem>

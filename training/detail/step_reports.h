@@ -2,8 +2,8 @@
 
 #include <headrace/engine/batch/row_origins.h>
 #include <headrace/training/async_scalars.h>
+#include <headrace/training/optimizer/update.h>
 #include <headrace/training/trainer.h>
-#include <headrace/training/update.h>
 
 #include <algorithm>
 #include <cstddef>

@@ -6,7 +6,7 @@
 #include <headrace/tests/training/changed_course.h>
 #include <headrace/training/checkpoint/named_state.h>
 #include <headrace/training/memory_probe.h>
-#include <headrace/training/optimizer.h>
+#include <headrace/training/optimizer/optimizer.h>
 #include <headrace/training/stage.h>
 #include <headrace/training/tensor_memory.h>
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
-#include <headrace/training/gradients.h>
-#include <headrace/training/optimizer.h>
+#include <headrace/training/optimizer/gradients.h>
+#include <headrace/training/optimizer/optimizer.h>
 #include <headrace/training/recipe.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/training/detail/optimizer_kernels.h>
+#include <headrace/training/optimizer/detail/optimizer_kernels.h>
 
 #include <array>
 #include <optional>

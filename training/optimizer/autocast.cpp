@@ -1,4 +1,4 @@
-#include <headrace/training/autocast.h>
+#include <headrace/training/optimizer/autocast.h>
 
 #include <ATen/Context.h>
 #include <ATen/autocast_mode.h>

@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/training/gradients.h>
+#include <headrace/training/optimizer/gradients.h>
 
 #include <cmath>
 #include <map>

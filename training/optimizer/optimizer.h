@@ -2,7 +2,7 @@
 
 #include <headrace/engine/base/export.h>
 #include <headrace/models/networks/network.h>
-#include <headrace/training/optimizer_rule.h>
+#include <headrace/training/optimizer/optimizer_rule.h>
 
 #include <cstdint>
 #include <map>

@@ -1,7 +1,7 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/training/autocast.h>
-#include <headrace/training/gradients.h>
-#include <headrace/training/update.h>
+#include <headrace/training/optimizer/autocast.h>
+#include <headrace/training/optimizer/gradients.h>
+#include <headrace/training/optimizer/update.h>
 
 #include <algorithm>
 #include <utility>

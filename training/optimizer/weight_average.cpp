@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/training/weight_average.h>
+#include <headrace/training/optimizer/weight_average.h>
 
 #include <algorithm>
 #include <cmath>

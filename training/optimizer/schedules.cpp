@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/training/schedules.h>
+#include <headrace/training/optimizer/schedules.h>
 
 #include <algorithm>
 #include <cmath>

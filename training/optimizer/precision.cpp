@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/training/precision.h>
+#include <headrace/training/optimizer/precision.h>
 
 #include <array>
 

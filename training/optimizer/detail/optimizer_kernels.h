@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/training/optimizer_rule.h>
+#include <headrace/training/optimizer/optimizer_rule.h>
 
 #include <string>
 #include <vector>

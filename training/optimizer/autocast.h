@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
-#include <headrace/training/precision.h>
+#include <headrace/training/optimizer/precision.h>
 
 #include <ATen/core/Tensor.h>
 

@@ -1,4 +1,4 @@
-#include <headrace/training/optimizer_rule.h>
+#include <headrace/training/optimizer/optimizer_rule.h>
 
 #include <array>
 

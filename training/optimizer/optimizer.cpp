@@ -1,7 +1,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/training/checkpoint/named_state.h>
-#include <headrace/training/detail/optimizer_kernels.h>
-#include <headrace/training/optimizer.h>
+#include <headrace/training/optimizer/detail/optimizer_kernels.h>
+#include <headrace/training/optimizer/optimizer.h>
 
 #include <algorithm>
 #include <tuple>
