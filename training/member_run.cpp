@@ -3,7 +3,7 @@
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/training/errors.h>
 #include <headrace/training/member_run.h>
-#include <headrace/training/stage_checks.h>
+#include <headrace/training/stage/stage_checks.h>
 #include <headrace/training/vote.h>
 
 #include <array>

@@ -3,7 +3,7 @@
 #include <headrace/monitor/process_memory.h>
 #include <headrace/training/detail/probe_course.h>
 #include <headrace/training/memory_probe.h>
-#include <headrace/training/stage_checks.h>
+#include <headrace/training/stage/stage_checks.h>
 #include <headrace/training/tensor_memory.h>
 #include <headrace/training/trainer.h>
 

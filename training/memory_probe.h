@@ -5,7 +5,7 @@
 #include <headrace/engine/tensor/device.h>
 #include <headrace/training/memory_report.h>
 #include <headrace/training/recipe.h>
-#include <headrace/training/stage.h>
+#include <headrace/training/stage/stage.h>
 
 #include <cstdint>
 #include <memory>

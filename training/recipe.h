@@ -10,7 +10,7 @@
 #include <headrace/training/inference.h>
 #include <headrace/training/loss_terms.h>
 #include <headrace/training/metric.h>
-#include <headrace/training/stage.h>
+#include <headrace/training/stage/stage.h>
 
 #include <cstdint>
 #include <filesystem>

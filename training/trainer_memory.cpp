@@ -3,7 +3,7 @@
 #include <headrace/training/detail/trainer_loop.h>
 #include <headrace/training/memory_report.h>
 #include <headrace/training/out_of_memory.h>
-#include <headrace/training/stage_checks.h>
+#include <headrace/training/stage/stage_checks.h>
 
 #include <algorithm>
 #include <string>

@@ -4,7 +4,7 @@
 #include <headrace/apps/jobs/training_settings.h>
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/tensor/device.h>
-#include <headrace/training/stage.h>
+#include <headrace/training/stage/stage.h>
 
 #include <vector>
 

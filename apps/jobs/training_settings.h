@@ -4,8 +4,8 @@
 #include <headrace/engine/base/export.h>
 #include <headrace/training/optimizer/optimizer_rule.h>
 #include <headrace/training/optimizer/precision.h>
-#include <headrace/training/stage_parts.h>
-#include <headrace/training/stage_schedule.h>
+#include <headrace/training/stage/stage_parts.h>
+#include <headrace/training/stage/stage_schedule.h>
 
 #include <cstdint>
 #include <optional>

@@ -6,7 +6,7 @@
 #include <headrace/models/networks/script_network.h>
 #include <headrace/training/checkpoint/pretrained.h>
 #include <headrace/training/errors.h>
-#include <headrace/training/stage.h>
+#include <headrace/training/stage/stage.h>
 
 #include <algorithm>
 #include <set>

@@ -3,7 +3,7 @@
 #include <headrace/apps/train/recipe_run_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/synthetic/synthetic.h>
-#include <headrace/training/stage_checks.h>
+#include <headrace/training/stage/stage_checks.h>
 #include <headrace/training/trainer.h>
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 #include <headrace/training/checkpoint/safetensors.h>
 #include <headrace/training/optimizer/update.h>
 #include <headrace/training/optimizer/weight_average.h>
-#include <headrace/training/stage_schedule.h>
+#include <headrace/training/stage/stage_schedule.h>
 
 #include "../support/torch_doctest.h"
 #include "function_course.h"

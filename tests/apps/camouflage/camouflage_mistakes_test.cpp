@@ -5,7 +5,7 @@
 #include <headrace/tests/training/changed_course.h>
 #include <headrace/training/member_run.h>
 #include <headrace/training/memory_probe.h>
-#include <headrace/training/stage.h>
+#include <headrace/training/stage/stage.h>
 #include <headrace/training/tensor_memory.h>
 #include <headrace/training/trainer.h>
 

@@ -7,7 +7,7 @@
 #include <headrace/training/checkpoint/named_state.h>
 #include <headrace/training/memory_probe.h>
 #include <headrace/training/optimizer/optimizer.h>
-#include <headrace/training/stage.h>
+#include <headrace/training/stage/stage.h>
 #include <headrace/training/tensor_memory.h>
 
 #include "../../support/torch_doctest.h"

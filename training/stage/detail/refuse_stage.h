@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/engine/base/error.h>
-#include <headrace/training/stage.h>
+#include <headrace/training/stage/stage.h>
 
 #include <string>
 

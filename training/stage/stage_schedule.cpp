@@ -1,4 +1,4 @@
-#include <headrace/training/stage_schedule.h>
+#include <headrace/training/stage/stage_schedule.h>
 
 #include <algorithm>
 #include <array>

@@ -5,8 +5,8 @@
 #include <headrace/training/early_stopping.h>
 #include <headrace/training/optimizer/optimizer.h>
 #include <headrace/training/optimizer/precision.h>
-#include <headrace/training/stage_parts.h>
-#include <headrace/training/stage_schedule.h>
+#include <headrace/training/stage/stage_parts.h>
+#include <headrace/training/stage/stage_schedule.h>
 
 #include <cstdint>
 #include <map>

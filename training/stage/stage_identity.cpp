@@ -1,4 +1,4 @@
-#include <headrace/training/stage.h>
+#include <headrace/training/stage/stage.h>
 
 #include <array>
 #include <cstdio>

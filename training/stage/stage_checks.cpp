@@ -1,6 +1,6 @@
-#include <headrace/training/detail/refuse_stage.h>
 #include <headrace/training/optimizer/detail/optimizer_kernels.h>
-#include <headrace/training/stage_checks.h>
+#include <headrace/training/stage/detail/refuse_stage.h>
+#include <headrace/training/stage/stage_checks.h>
 
 #include <algorithm>
 #include <string>

@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/training/detail/refuse_stage.h>
-#include <headrace/training/stage.h>
+#include <headrace/training/stage/detail/refuse_stage.h>
+#include <headrace/training/stage/stage.h>
 
 #include <algorithm>
 #include <cstddef>
