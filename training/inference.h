@@ -2,7 +2,7 @@
 
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/batch/batch.h>
-#include <headrace/training/metric.h>
+#include <headrace/training/metrics/metric.h>
 
 #include <cstdint>
 #include <functional>

@@ -9,7 +9,7 @@
 #include <headrace/training/example.h>
 #include <headrace/training/inference.h>
 #include <headrace/training/loss_terms.h>
-#include <headrace/training/metric.h>
+#include <headrace/training/metrics/metric.h>
 #include <headrace/training/stage/stage.h>
 
 #include <cstdint>

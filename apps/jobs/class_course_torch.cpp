@@ -2,7 +2,7 @@
 #include <headrace/apps/task/array_data.h>
 #include <headrace/apps/task/thresholds_torch.h>
 #include <headrace/engine/torch/as_tensor.h>
-#include <headrace/training/label_metrics.h>
+#include <headrace/training/metrics/label_metrics.h>
 
 #include <utility>
 

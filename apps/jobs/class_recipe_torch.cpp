@@ -4,7 +4,7 @@
 #include <headrace/apps/task/thresholds_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/models/losses/class_weights.h>
-#include <headrace/training/label_metrics.h>
+#include <headrace/training/metrics/label_metrics.h>
 #include <headrace/training/vote.h>
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #include <headrace/apps/task/topology_term_torch.h>
 #include <headrace/engine/base/literals.h>
 #include <headrace/engine/torch/as_tensor.h>
-#include <headrace/training/segmentation_metric.h>
+#include <headrace/training/metrics/segmentation_metric.h>
 
 #include <string>
 #include <utility>

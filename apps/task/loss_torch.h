@@ -4,7 +4,7 @@
 #include <headrace/models/losses/topology_loss.h>
 #include <headrace/training/example.h>
 #include <headrace/training/loss_terms.h>
-#include <headrace/training/metric.h>
+#include <headrace/training/metrics/metric.h>
 
 #include <cstdint>
 #include <memory>

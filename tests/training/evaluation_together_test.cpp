@@ -1,5 +1,5 @@
 #include <headrace/training/evaluation.h>
-#include <headrace/training/label_metrics.h>
+#include <headrace/training/metrics/label_metrics.h>
 #include <headrace/training/vote.h>
 
 #include "pattern_recipe.h"

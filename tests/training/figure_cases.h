@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/training/metric.h>
+#include <headrace/training/metrics/metric.h>
 
 #include <string>
 #include <utility>

@@ -5,9 +5,9 @@
 #include <headrace/models/losses/region_loss.h>
 #include <headrace/tests/apps/meta_device.h>
 #include <headrace/tests/training/figure_cases.h>
-#include <headrace/training/label_metrics.h>
 #include <headrace/training/loss_terms.h>
-#include <headrace/training/segmentation_metric.h>
+#include <headrace/training/metrics/label_metrics.h>
+#include <headrace/training/metrics/segmentation_metric.h>
 
 #include "../support/torch_doctest.h"
 

@@ -1,7 +1,7 @@
 // Metrics that find no memory for some cases have counted none of them: they are given again.
-#include <headrace/training/kept_rows.h>
-#include <headrace/training/label_metrics.h>
-#include <headrace/training/segmentation_metric.h>
+#include <headrace/training/metrics/kept_rows.h>
+#include <headrace/training/metrics/label_metrics.h>
+#include <headrace/training/metrics/segmentation_metric.h>
 
 #include "../support/torch_doctest.h"
 #include "figure_cases.h"

@@ -2,7 +2,7 @@
 #include <headrace/tests/models/loss_inputs.h>
 #include <headrace/tests/models/segmentation_maps.h>
 #include <headrace/tests/training/figure_cases.h>
-#include <headrace/training/segmentation_metric.h>
+#include <headrace/training/metrics/segmentation_metric.h>
 
 #include "../support/torch_doctest.h"
 

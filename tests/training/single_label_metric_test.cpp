@@ -2,7 +2,7 @@
 #include <headrace/tests/models/loss_inputs.h>
 #include <headrace/tests/models/reference/loss_values.h>
 #include <headrace/tests/training/figure_cases.h>
-#include <headrace/training/label_metrics.h>
+#include <headrace/training/metrics/label_metrics.h>
 
 #include "../support/torch_doctest.h"
 

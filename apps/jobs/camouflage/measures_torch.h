@@ -2,7 +2,7 @@
 
 #include <headrace/apps/jobs/camouflage/object_mask.h>
 #include <headrace/models/metrics/saliency_measures.h>
-#include <headrace/training/metric.h>
+#include <headrace/training/metrics/metric.h>
 
 #include <cstdint>
 #include <functional>

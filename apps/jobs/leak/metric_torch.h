@@ -2,7 +2,7 @@
 
 #include <headrace/apps/jobs/leak/file.h>
 #include <headrace/models/metrics/leak_decision.h>
-#include <headrace/training/metric.h>
+#include <headrace/training/metrics/metric.h>
 
 #include <cstdint>
 #include <optional>

@@ -7,7 +7,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/models/metrics/temperature.h>
 #include <headrace/training/errors.h>
-#include <headrace/training/kept_rows.h>
+#include <headrace/training/metrics/kept_rows.h>
 
 #include <algorithm>
 #include <array>

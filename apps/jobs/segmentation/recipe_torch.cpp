@@ -2,7 +2,7 @@
 #include <headrace/apps/jobs/volume_recipe_torch.h>
 #include <headrace/apps/task/check_masks.h>
 #include <headrace/apps/task/thresholds_torch.h>
-#include <headrace/training/segmentation_metric.h>
+#include <headrace/training/metrics/segmentation_metric.h>
 #include <headrace/training/vote.h>
 
 #include <algorithm>

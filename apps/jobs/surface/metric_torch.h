@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/apps/jobs/surface/volume_figures_torch.h>
-#include <headrace/training/metric.h>
+#include <headrace/training/metrics/metric.h>
 
 #include <cstdint>
 #include <vector>

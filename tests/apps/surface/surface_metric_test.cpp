@@ -1,7 +1,7 @@
 #include <headrace/apps/jobs/surface/metric_torch.h>
 #include <headrace/apps/jobs/surface/surface_settings.h>
 #include <headrace/engine/base/error.h>
-#include <headrace/training/metric.h>
+#include <headrace/training/metrics/metric.h>
 
 #include "../../support/torch_doctest.h"
 

@@ -1,8 +1,8 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/models/metrics/area_under_roc.h>
 #include <headrace/models/metrics/top_k.h>
-#include <headrace/training/detail/fitted_thresholds.h>
-#include <headrace/training/label_metrics.h>
+#include <headrace/training/metrics/detail/fitted_thresholds.h>
+#include <headrace/training/metrics/label_metrics.h>
 
 #include <limits>
 #include <span>

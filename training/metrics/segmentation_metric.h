@@ -4,7 +4,7 @@
 #include <headrace/models/metrics/confusion_accumulator.h>
 #include <headrace/models/metrics/probability_histogram.h>
 #include <headrace/models/metrics/threshold.h>
-#include <headrace/training/metric.h>
+#include <headrace/training/metrics/metric.h>
 
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,4 @@
-#include <headrace/training/kept_rows.h>
+#include <headrace/training/metrics/kept_rows.h>
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/index_select.h>

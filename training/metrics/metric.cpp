@@ -1,4 +1,4 @@
-#include <headrace/training/metric.h>
+#include <headrace/training/metrics/metric.h>
 
 namespace headrace::inline v1::training {
 

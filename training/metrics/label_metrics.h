@@ -4,8 +4,8 @@
 #include <headrace/models/metrics/confusion_accumulator.h>
 #include <headrace/models/metrics/probability_histogram.h>
 #include <headrace/models/metrics/threshold.h>
-#include <headrace/training/kept_rows.h>
-#include <headrace/training/metric.h>
+#include <headrace/training/metrics/kept_rows.h>
+#include <headrace/training/metrics/metric.h>
 
 #include <cstdint>
 #include <optional>

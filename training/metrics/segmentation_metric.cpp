@@ -1,7 +1,7 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/training/detail/fitted_thresholds.h>
 #include <headrace/training/example.h>
-#include <headrace/training/segmentation_metric.h>
+#include <headrace/training/metrics/detail/fitted_thresholds.h>
+#include <headrace/training/metrics/segmentation_metric.h>
 
 #include <cstdint>
 #include <limits>
