@@ -2,9 +2,9 @@
 #include <headrace/engine/base/random.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/training/errors.h>
+#include <headrace/training/evaluation/vote.h>
 #include <headrace/training/member_run.h>
 #include <headrace/training/stage/stage_checks.h>
-#include <headrace/training/vote.h>
 
 #include <array>
 #include <cstdio>

@@ -6,8 +6,8 @@
 #include <headrace/engine/tensor/device.h>
 #include <headrace/models/networks/network.h>
 #include <headrace/monitor/memory_forecast.h>
+#include <headrace/training/evaluation/inference.h>
 #include <headrace/training/example.h>
-#include <headrace/training/inference.h>
 #include <headrace/training/loss_terms.h>
 #include <headrace/training/metrics/metric.h>
 #include <headrace/training/stage/stage.h>

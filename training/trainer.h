@@ -6,7 +6,7 @@
 #include <headrace/monitor/step_budget.h>
 #include <headrace/training/checkpoint/checkpoint.h>
 #include <headrace/training/checkpoint/checkpoint_store.h>
-#include <headrace/training/evaluation.h>
+#include <headrace/training/evaluation/evaluation.h>
 #include <headrace/training/optimizer/update.h>
 #include <headrace/training/optimizer/weight_average.h>
 #include <headrace/training/recipe.h>

@@ -4,8 +4,8 @@
 #include <headrace/apps/task/thresholds_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/models/losses/class_weights.h>
+#include <headrace/training/evaluation/vote.h>
 #include <headrace/training/metrics/label_metrics.h>
-#include <headrace/training/vote.h>
 
 #include <algorithm>
 #include <utility>

@@ -11,7 +11,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/image_files.h>
 #include <headrace/training/errors.h>
-#include <headrace/training/vote.h>
+#include <headrace/training/evaluation/vote.h>
 
 #include <optional>
 #include <span>

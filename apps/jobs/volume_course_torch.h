@@ -3,7 +3,7 @@
 #include <headrace/apps/jobs/task_course_torch.h>
 #include <headrace/apps/task/volume_pipelines.h>
 #include <headrace/apps/task/volume_records.h>
-#include <headrace/training/window_inference.h>
+#include <headrace/training/evaluation/window_inference.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -3,8 +3,8 @@
 #include <headrace/apps/train/phase_meter_torch.h>
 #include <headrace/apps/train/training_backend.h>
 #include <headrace/engine/runtime/runtime.h>
+#include <headrace/training/evaluation/vote.h>
 #include <headrace/training/member_run.h>
-#include <headrace/training/vote.h>
 
 #include <map>
 #include <memory>

@@ -1,5 +1,5 @@
 #include <headrace/tests/training/changed_course.h>
-#include <headrace/training/evaluation.h>
+#include <headrace/training/evaluation/evaluation.h>
 
 #include "pattern_recipe.h"
 

@@ -1,7 +1,7 @@
 // Where memory runs out in an evaluation: its rows go through in halves, and figures are those of a
 // smaller evaluation batch.
-#include <headrace/training/evaluation.h>
-#include <headrace/training/inference.h>
+#include <headrace/training/evaluation/evaluation.h>
+#include <headrace/training/evaluation/inference.h>
 
 #include "ladder_run.h"
 

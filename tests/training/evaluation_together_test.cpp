@@ -1,6 +1,6 @@
-#include <headrace/training/evaluation.h>
+#include <headrace/training/evaluation/evaluation.h>
+#include <headrace/training/evaluation/vote.h>
 #include <headrace/training/metrics/label_metrics.h>
-#include <headrace/training/vote.h>
 
 #include "pattern_recipe.h"
 

@@ -1,5 +1,5 @@
-#include <headrace/training/evaluation.h>
-#include <headrace/training/inference.h>
+#include <headrace/training/evaluation/evaluation.h>
+#include <headrace/training/evaluation/inference.h>
 
 #include "pattern_recipe.h"
 

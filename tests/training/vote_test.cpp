@@ -1,4 +1,4 @@
-#include <headrace/training/vote.h>
+#include <headrace/training/evaluation/vote.h>
 
 #include "pattern_recipe.h"
 

@@ -4,7 +4,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/sample/sample.h>
 #include <headrace/engine/sample/source.h>
-#include <headrace/training/window_inference.h>
+#include <headrace/training/evaluation/window_inference.h>
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Windows of volumes become whole volumes, whatever the batches.
 #include <headrace/tests/support/skip.h>
-#include <headrace/training/window_inference.h>
+#include <headrace/training/evaluation/window_inference.h>
 
 #include "../support/torch_gpu.h"
 #include "ladder_run.h"

@@ -2,8 +2,8 @@
 #include <headrace/apps/jobs/volume_recipe_torch.h>
 #include <headrace/apps/task/check_masks.h>
 #include <headrace/apps/task/thresholds_torch.h>
+#include <headrace/training/evaluation/vote.h>
 #include <headrace/training/metrics/segmentation_metric.h>
-#include <headrace/training/vote.h>
 
 #include <algorithm>
 #include <optional>

@@ -3,7 +3,7 @@
 #include <headrace/engine/base/random.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/training/detail/batch_rows.h>
-#include <headrace/training/evaluation.h>
+#include <headrace/training/evaluation/evaluation.h>
 
 #include <cstdint>
 #include <deque>

@@ -2,7 +2,7 @@
 
 #include <headrace/augment/volume/window_grid.h>
 #include <headrace/engine/base/export.h>
-#include <headrace/training/inference.h>
+#include <headrace/training/evaluation/inference.h>
 
 #include <cstddef>
 #include <cstdint>

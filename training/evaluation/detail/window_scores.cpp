@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/training/detail/window_scores.h>
+#include <headrace/training/evaluation/detail/window_scores.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,9 +1,9 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/training/detail/evaluation_pass.h>
-#include <headrace/training/evaluation.h>
+#include <headrace/training/evaluation/detail/evaluation_pass.h>
+#include <headrace/training/evaluation/evaluation.h>
+#include <headrace/training/evaluation/vote.h>
 #include <headrace/training/optimizer/autocast.h>
 #include <headrace/training/out_of_memory.h>
-#include <headrace/training/vote.h>
 
 #include <algorithm>
 #include <chrono>

@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/training/inference.h>
+#include <headrace/training/evaluation/inference.h>
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/training/detail/window_scores.h>
-#include <headrace/training/window_inference.h>
+#include <headrace/training/evaluation/detail/window_scores.h>
+#include <headrace/training/evaluation/window_inference.h>
 
 #include <algorithm>
 #include <optional>

@@ -1,5 +1,5 @@
 #include <headrace/training/checkpoint/safetensors.h>
-#include <headrace/training/vote.h>
+#include <headrace/training/evaluation/vote.h>
 
 #include <algorithm>
 #include <map>

@@ -3,9 +3,9 @@
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/models/networks/network.h>
+#include <headrace/training/evaluation/vote.h>
 #include <headrace/training/memory_report.h>
 #include <headrace/training/recipe.h>
-#include <headrace/training/vote.h>
 
 #include <cstdint>
 #include <functional>
