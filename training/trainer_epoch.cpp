@@ -2,7 +2,7 @@
 #include <headrace/training/checkpoint/rng_state.h>
 #include <headrace/training/detail/trainer_loop.h>
 #include <headrace/training/errors.h>
-#include <headrace/training/memory_report.h>
+#include <headrace/training/memory/memory_report.h>
 
 #include <cmath>
 #include <limits>

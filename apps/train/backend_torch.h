@@ -2,7 +2,7 @@
 
 #include <headrace/apps/jobs/recipe_torch.h>
 #include <headrace/apps/train/training_backend.h>
-#include <headrace/training/tensor_memory.h>
+#include <headrace/training/memory/tensor_memory.h>
 
 #include <cstdint>
 #include <utility>

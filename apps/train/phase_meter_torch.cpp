@@ -3,7 +3,7 @@
 #include <headrace/apps/train/phase_meter_torch.h>
 #include <headrace/apps/train/run_view.h>
 #include <headrace/engine/device/internal/device_objects.h>
-#include <headrace/training/tensor_memory.h>
+#include <headrace/training/memory/tensor_memory.h>
 
 #include <algorithm>
 #include <memory>

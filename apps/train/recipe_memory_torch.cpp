@@ -7,10 +7,10 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/device/internal/device_objects.h>
 #include <headrace/monitor/process_memory.h>
-#include <headrace/training/memory_probe.h>
-#include <headrace/training/out_of_memory.h>
+#include <headrace/training/memory/memory_probe.h>
+#include <headrace/training/memory/out_of_memory.h>
+#include <headrace/training/memory/tensor_memory.h>
 #include <headrace/training/stage/stage_checks.h>
-#include <headrace/training/tensor_memory.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include <headrace/benchmarks/mechanics/peak_bytes.h>
 #include <headrace/tests/models/host_bytes.h>
-#include <headrace/training/tensor_memory.h>
+#include <headrace/training/memory/tensor_memory.h>
 
 namespace headrace::inline v1::bench {
 

@@ -2,7 +2,7 @@
 #include <headrace/apps/jobs/jobs.h>
 #include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/apps/train/phase_meter_torch.h>
-#include <headrace/training/tensor_memory.h>
+#include <headrace/training/memory/tensor_memory.h>
 
 #include "../support/torch_doctest.h"
 

@@ -1,7 +1,7 @@
 // What a training takes, it has taken in its second epoch, and it gives all of it back.
 #include <headrace/engine/base/give_way.h>
 #include <headrace/tests/engine/test_support.h>
-#include <headrace/training/tensor_memory.h>
+#include <headrace/training/memory/tensor_memory.h>
 
 #include "live_tensors.h"
 #include "pattern_recipe.h"

@@ -1,9 +1,9 @@
 // What a stage is said to take before it begins, beside what its training takes then.
 #include <headrace/monitor/memory_line.h>
 #include <headrace/tests/support/drop_pages_of_files.h>
-#include <headrace/training/memory_probe.h>
+#include <headrace/training/memory/memory_probe.h>
+#include <headrace/training/memory/tensor_memory.h>
 #include <headrace/training/metrics/label_metrics.h>
-#include <headrace/training/tensor_memory.h>
 
 #include "pattern_recipe.h"
 

@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/training/out_of_memory.h>
+#include <headrace/training/memory/out_of_memory.h>
 
 #include <new>
 #include <stdexcept>

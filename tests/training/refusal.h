@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/training/tensor_memory.h>
+#include <headrace/training/memory/tensor_memory.h>
 
 #include <cstdint>
 #include <functional>

@@ -2,8 +2,8 @@
 #include <headrace/training/evaluation/detail/evaluation_pass.h>
 #include <headrace/training/evaluation/evaluation.h>
 #include <headrace/training/evaluation/vote.h>
+#include <headrace/training/memory/out_of_memory.h>
 #include <headrace/training/optimizer/autocast.h>
-#include <headrace/training/out_of_memory.h>
 
 #include <algorithm>
 #include <chrono>

@@ -4,7 +4,7 @@
 #include <headrace/engine/loader/loader.h>
 #include <headrace/models/networks/network.h>
 #include <headrace/training/evaluation/vote.h>
-#include <headrace/training/memory_report.h>
+#include <headrace/training/memory/memory_report.h>
 #include <headrace/training/recipe.h>
 
 #include <cstdint>

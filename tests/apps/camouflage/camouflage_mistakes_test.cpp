@@ -4,9 +4,9 @@
 #include <headrace/tests/apps/camouflage/animals_recipe.h>
 #include <headrace/tests/training/changed_course.h>
 #include <headrace/training/member_run.h>
-#include <headrace/training/memory_probe.h>
+#include <headrace/training/memory/memory_probe.h>
+#include <headrace/training/memory/tensor_memory.h>
 #include <headrace/training/stage/stage.h>
-#include <headrace/training/tensor_memory.h>
 #include <headrace/training/trainer.h>
 
 #include "../../support/torch_doctest.h"

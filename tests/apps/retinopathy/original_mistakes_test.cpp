@@ -7,7 +7,7 @@
 #include <headrace/tests/apps/retinopathy/pairs_of_grades.h>
 #include <headrace/tests/engine/test_support.h>
 #include <headrace/tests/training/changed_course.h>
-#include <headrace/training/tensor_memory.h>
+#include <headrace/training/memory/tensor_memory.h>
 
 #include "../../support/torch_doctest.h"
 

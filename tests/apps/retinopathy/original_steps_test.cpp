@@ -5,10 +5,10 @@
 #include <headrace/tests/apps/retinopathy/pairs_of_grades.h>
 #include <headrace/tests/training/changed_course.h>
 #include <headrace/training/checkpoint/named_state.h>
-#include <headrace/training/memory_probe.h>
+#include <headrace/training/memory/memory_probe.h>
+#include <headrace/training/memory/tensor_memory.h>
 #include <headrace/training/optimizer/optimizer.h>
 #include <headrace/training/stage/stage.h>
-#include <headrace/training/tensor_memory.h>
 
 #include "../../support/torch_doctest.h"
 

@@ -5,7 +5,7 @@
 #include <headrace/apps/task/topology_term_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/training/loss_terms.h>
-#include <headrace/training/tensor_memory.h>
+#include <headrace/training/memory/tensor_memory.h>
 
 #include "../../support/torch_doctest.h"
 

@@ -1,8 +1,8 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/training/checkpoint/rng_state.h>
 #include <headrace/training/evaluation/detail/evaluation_pass.h>
+#include <headrace/training/memory/out_of_memory.h>
 #include <headrace/training/optimizer/autocast.h>
-#include <headrace/training/out_of_memory.h>
 
 #include <algorithm>
 #include <chrono>

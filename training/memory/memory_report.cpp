@@ -1,7 +1,7 @@
 #include <headrace/monitor/format.h>
 #include <headrace/monitor/process_memory.h>
-#include <headrace/training/memory_report.h>
-#include <headrace/training/tensor_memory.h>
+#include <headrace/training/memory/memory_report.h>
+#include <headrace/training/memory/tensor_memory.h>
 
 #include <algorithm>
 

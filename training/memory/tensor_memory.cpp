@@ -1,4 +1,4 @@
-#include <headrace/training/tensor_memory.h>
+#include <headrace/training/memory/tensor_memory.h>
 
 #include <algorithm>
 #include <atomic>

@@ -3,7 +3,7 @@
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/plan/options.h>
 #include <headrace/engine/tensor/device.h>
-#include <headrace/training/memory_report.h>
+#include <headrace/training/memory/memory_report.h>
 #include <headrace/training/recipe.h>
 #include <headrace/training/stage/stage.h>
 

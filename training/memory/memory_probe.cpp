@@ -1,10 +1,10 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/monitor/process_memory.h>
-#include <headrace/training/detail/probe_course.h>
-#include <headrace/training/memory_probe.h>
+#include <headrace/training/memory/detail/probe_course.h>
+#include <headrace/training/memory/memory_probe.h>
+#include <headrace/training/memory/tensor_memory.h>
 #include <headrace/training/stage/stage_checks.h>
-#include <headrace/training/tensor_memory.h>
 #include <headrace/training/trainer.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/training/detail/probe_course.h>
-#include <headrace/training/tensor_memory.h>
+#include <headrace/training/memory/detail/probe_course.h>
+#include <headrace/training/memory/tensor_memory.h>
 
 #include <algorithm>
 #include <set>
