@@ -3,7 +3,7 @@
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/plan/options.h>
 #include <headrace/training/recipe.h>
-#include <headrace/training/trainer.h>
+#include <headrace/training/trainer/trainer.h>
 
 #include <cstdint>
 #include <filesystem>

@@ -4,7 +4,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/synthetic/synthetic.h>
 #include <headrace/training/stage/stage_checks.h>
-#include <headrace/training/trainer.h>
+#include <headrace/training/trainer/trainer.h>
 
 #include <algorithm>
 #include <limits>

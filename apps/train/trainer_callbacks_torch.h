@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/apps/train/run_view.h>
-#include <headrace/training/trainer.h>
+#include <headrace/training/trainer/trainer.h>
 
 #include <string>
 #include <vector>

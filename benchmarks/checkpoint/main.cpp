@@ -6,7 +6,7 @@
 #include <headrace/benchmarks/harness/report.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/training/checkpoint/named_state.h>
-#include <headrace/training/trainer.h>
+#include <headrace/training/trainer/trainer.h>
 
 #include <algorithm>
 #include <chrono>

@@ -10,7 +10,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/models/networks/leak_cnn.h>
-#include <headrace/training/trainer.h>
+#include <headrace/training/trainer/trainer.h>
 
 #include <algorithm>
 #include <cstdio>

@@ -2,7 +2,7 @@
 
 #include <headrace/engine/loader/loader.h>
 #include <headrace/models/networks/network.h>
-#include <headrace/training/trainer.h>
+#include <headrace/training/trainer/trainer.h>
 
 #include <cstdint>
 #include <functional>

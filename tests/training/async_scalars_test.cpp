@@ -1,6 +1,6 @@
-#include <headrace/training/async_scalars.h>
-#include <headrace/training/detail/step_reports.h>
 #include <headrace/training/errors.h>
+#include <headrace/training/trainer/async_scalars.h>
+#include <headrace/training/trainer/detail/step_reports.h>
 
 #include "../support/torch_doctest.h"
 

@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/training/early_stopping.h>
 #include <headrace/training/optimizer/schedules.h>
+#include <headrace/training/trainer/early_stopping.h>
 
 #include "../support/torch_doctest.h"
 

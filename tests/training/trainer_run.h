@@ -7,7 +7,7 @@
 #include <headrace/tests/support/temporary_folder.h>
 #include <headrace/training/checkpoint/safetensors.h>
 #include <headrace/training/errors.h>
-#include <headrace/training/trainer.h>
+#include <headrace/training/trainer/trainer.h>
 
 #include "../support/torch_doctest.h"
 #include "function_course.h"

@@ -3,8 +3,8 @@
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/batch/batch.h>
 #include <headrace/training/checkpoint/named_state.h>
-#include <headrace/training/early_stopping.h>
 #include <headrace/training/optimizer/schedules.h>
+#include <headrace/training/trainer/early_stopping.h>
 
 #include <cstdint>
 #include <filesystem>

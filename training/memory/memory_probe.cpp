@@ -5,7 +5,7 @@
 #include <headrace/training/memory/memory_probe.h>
 #include <headrace/training/memory/tensor_memory.h>
 #include <headrace/training/stage/stage_checks.h>
-#include <headrace/training/trainer.h>
+#include <headrace/training/trainer/trainer.h>
 
 #include <algorithm>
 #include <limits>

@@ -2,11 +2,11 @@
 
 #include <headrace/engine/base/export.h>
 #include <headrace/models/networks/name_pattern.h>
-#include <headrace/training/early_stopping.h>
 #include <headrace/training/optimizer/optimizer.h>
 #include <headrace/training/optimizer/precision.h>
 #include <headrace/training/stage/stage_parts.h>
 #include <headrace/training/stage/stage_schedule.h>
+#include <headrace/training/trainer/early_stopping.h>
 
 #include <cstdint>
 #include <map>

@@ -7,7 +7,7 @@
 #include <headrace/training/memory/memory_probe.h>
 #include <headrace/training/memory/tensor_memory.h>
 #include <headrace/training/stage/stage.h>
-#include <headrace/training/trainer.h>
+#include <headrace/training/trainer/trainer.h>
 
 #include "../../support/torch_doctest.h"
 

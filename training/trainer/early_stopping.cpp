@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/training/early_stopping.h>
+#include <headrace/training/trainer/early_stopping.h>
 
 #include <cmath>
 #include <string>

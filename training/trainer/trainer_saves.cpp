@@ -1,7 +1,7 @@
 #include <headrace/engine/torch/device_event.h>
 #include <headrace/training/checkpoint/rng_state.h>
-#include <headrace/training/detail/trainer_loop.h>
 #include <headrace/training/errors.h>
+#include <headrace/training/trainer/detail/trainer_loop.h>
 
 #include <algorithm>
 #include <exception>

@@ -1,5 +1,5 @@
-#include <headrace/training/detail/trainer_loop.h>
 #include <headrace/training/errors.h>
+#include <headrace/training/trainer/detail/trainer_loop.h>
 
 #include <cmath>
 #include <string>

@@ -1,4 +1,4 @@
-#include <headrace/training/detail/step_reports.h>
+#include <headrace/training/trainer/detail/step_reports.h>
 
 #include <utility>
 #include <vector>

@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/training/detail/trainer_loop.h>
 #include <headrace/training/memory/out_of_memory.h>
+#include <headrace/training/trainer/detail/trainer_loop.h>
 
 #include <algorithm>
 

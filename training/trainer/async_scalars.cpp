@@ -1,5 +1,5 @@
 #include <headrace/engine/torch/device_event.h>
-#include <headrace/training/async_scalars.h>
+#include <headrace/training/trainer/async_scalars.h>
 
 #include <memory>
 #include <utility>

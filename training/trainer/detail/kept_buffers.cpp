@@ -1,5 +1,5 @@
-#include <headrace/training/detail/kept_buffers.h>
 #include <headrace/training/memory/out_of_memory.h>
+#include <headrace/training/trainer/detail/kept_buffers.h>
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include <headrace/training/detail/trainer_loop.h>
+#include <headrace/training/trainer/detail/trainer_loop.h>
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/training/checkpoint/rng_state.h>
-#include <headrace/training/detail/trainer_loop.h>
 #include <headrace/training/memory/memory_report.h>
 #include <headrace/training/memory/out_of_memory.h>
 #include <headrace/training/stage/stage_checks.h>
+#include <headrace/training/trainer/detail/trainer_loop.h>
 
 #include <algorithm>
 #include <string>

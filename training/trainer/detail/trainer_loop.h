@@ -3,9 +3,9 @@
 #include <headrace/engine/torch/device_event.h>
 #include <headrace/training/checkpoint/checkpoint_writer.h>
 #include <headrace/training/detail/batch_rows.h>
-#include <headrace/training/detail/kept_buffers.h>
-#include <headrace/training/detail/step_reports.h>
-#include <headrace/training/trainer.h>
+#include <headrace/training/trainer/detail/kept_buffers.h>
+#include <headrace/training/trainer/detail/step_reports.h>
+#include <headrace/training/trainer/trainer.h>
 
 #include <chrono>
 #include <cstddef>

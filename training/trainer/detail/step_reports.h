@@ -1,9 +1,9 @@
 #pragma once
 
 #include <headrace/engine/batch/row_origins.h>
-#include <headrace/training/async_scalars.h>
 #include <headrace/training/optimizer/update.h>
-#include <headrace/training/trainer.h>
+#include <headrace/training/trainer/async_scalars.h>
+#include <headrace/training/trainer/trainer.h>
 
 #include <algorithm>
 #include <cstddef>
