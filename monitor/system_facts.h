@@ -1,8 +1,8 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
+#include <headrace/monitor/advice/run_facts.h>
 #include <headrace/monitor/busiest_tally.h>
-#include <headrace/monitor/run_facts.h>
 #include <headrace/monitor/system_sample.h>
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 #include <headrace/apps/feed/stats_fields.h>
 #include <headrace/apps/run/seconds_since.h>
 #include <headrace/apps/run/stage_table.h>
-#include <headrace/monitor/adviser.h>
+#include <headrace/monitor/advice/adviser.h>
 #include <headrace/monitor/cpu_usage.h>
 #include <headrace/monitor/format.h>
 #include <headrace/monitor/process_memory.h>

@@ -2,8 +2,8 @@
 
 #include <headrace/engine/loader/loader.h>
 #include <headrace/engine/tensor/device.h>
-#include <headrace/monitor/run_facts.h>
-#include <headrace/monitor/verdict.h>
+#include <headrace/monitor/advice/run_facts.h>
+#include <headrace/monitor/advice/verdict.h>
 
 #include <cstdint>
 #include <optional>

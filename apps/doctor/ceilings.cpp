@@ -1,5 +1,5 @@
 #include <headrace/apps/doctor/ceilings.h>
-#include <headrace/monitor/adviser.h>
+#include <headrace/monitor/advice/adviser.h>
 #include <headrace/monitor/format.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/monitor/advice.h>
+#include <headrace/monitor/advice/advice.h>
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/monitor/read_facts.h>
+#include <headrace/monitor/advice/read_facts.h>
 
 #include <cstdint>
 #include <functional>

@@ -8,9 +8,9 @@
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/engine/runtime/threads_at_work.h>
 #include <headrace/engine/runtime/tracing.h>
+#include <headrace/monitor/advice/verdict.h>
 #include <headrace/monitor/cpu_usage.h>
 #include <headrace/monitor/format.h>
-#include <headrace/monitor/verdict.h>
 
 #include <condition_variable>
 #include <exception>

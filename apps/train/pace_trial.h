@@ -3,12 +3,12 @@
 #include <headrace/apps/config/exit_codes.h>
 #include <headrace/apps/feed/read_window.h>
 #include <headrace/engine/stats/stats.h>
-#include <headrace/monitor/loader_threads.h>
-#include <headrace/monitor/run_facts.h>
+#include <headrace/monitor/advice/loader_threads.h>
+#include <headrace/monitor/advice/run_facts.h>
+#include <headrace/monitor/advice/verdict.h>
 #include <headrace/monitor/step_budget.h>
 #include <headrace/monitor/system_facts.h>
 #include <headrace/monitor/system_sampler.h>
-#include <headrace/monitor/verdict.h>
 
 #include <chrono>
 #include <cstdint>

@@ -5,10 +5,10 @@
 #include <headrace/apps/train/reports.h>
 #include <headrace/apps/train/system_log.h>
 #include <headrace/engine/stats/stats.h>
-#include <headrace/monitor/adviser.h>
+#include <headrace/monitor/advice/adviser.h>
+#include <headrace/monitor/advice/loader_threads.h>
 #include <headrace/monitor/cpu_usage.h>
 #include <headrace/monitor/file_limits.h>
-#include <headrace/monitor/loader_threads.h>
 
 #include <chrono>
 #include <cstdint>

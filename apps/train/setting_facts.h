@@ -2,7 +2,7 @@
 
 #include <headrace/apps/config/document.h>
 #include <headrace/apps/jobs/read_job.h>
-#include <headrace/monitor/run_facts.h>
+#include <headrace/monitor/advice/run_facts.h>
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/monitor/run_facts.h>
+#include <headrace/monitor/advice/run_facts.h>
 #include <headrace/monitor/usage_statistics.h>
 
 #include <optional>

@@ -5,7 +5,7 @@
 #include <headrace/apps/jobs/jobs.h>
 #include <headrace/apps/train/setting_facts.h>
 #include <headrace/engine/base/error.h>
-#include <headrace/monitor/adviser.h>
+#include <headrace/monitor/advice/adviser.h>
 #include <headrace/tests/apps/picture_folder.h>
 #include <headrace/tests/monitor/run_window.h>
 #include <headrace/tests/support/source_folder.h>

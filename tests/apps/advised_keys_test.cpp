@@ -1,5 +1,5 @@
 #include <headrace/apps/feed/loader_config.h>
-#include <headrace/monitor/verdict.h>
+#include <headrace/monitor/advice/verdict.h>
 #include <headrace/tests/apps/advised_keys.h>
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 // slow hangs on what else the machine does.
 #include <headrace/engine/headrace.h>
 #include <headrace/loaders/synthetic/synthetic.h>
-#include <headrace/monitor/advice_rules.h>
-#include <headrace/monitor/verdict.h>
+#include <headrace/monitor/advice/advice_rules.h>
+#include <headrace/monitor/advice/verdict.h>
 #include <headrace/tests/apps/started_program.h>
 #include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/source_folder.h>

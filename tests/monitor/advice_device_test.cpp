@@ -1,5 +1,5 @@
 // Rules 1, 7, 8, 10, 18: the GPU.
-#include <headrace/monitor/adviser.h>
+#include <headrace/monitor/advice/adviser.h>
 #include <headrace/monitor/file_limits.h>
 #include <headrace/tests/monitor/run_window.h>
 

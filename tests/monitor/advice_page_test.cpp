@@ -1,5 +1,5 @@
 // docs/advice.md says what the table of rules says.
-#include <headrace/monitor/advice_rules.h>
+#include <headrace/monitor/advice/advice_rules.h>
 #include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/source_folder.h>
 
@@ -50,7 +50,7 @@ std::string page() {
 TEST_CASE("the page of advice says what the table of rules says") {
   const std::filesystem::path file =
       std::filesystem::path(headrace::test::source_folder()) / "docs/advice.md";
-  const std::string mark = "<!-- the table of monitor/advice_rules.cpp -->\n\n";
+  const std::string mark = "<!-- the table of monitor/advice/advice_rules.cpp -->\n\n";
   const std::string text = headrace::test::content_of(file);
   const auto start = text.find(mark);
   REQUIRE(start != std::string::npos);

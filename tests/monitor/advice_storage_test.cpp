@@ -1,5 +1,5 @@
 // Rules 4, 5, 6: storage, the page cache, chunks.
-#include <headrace/monitor/read_facts.h>
+#include <headrace/monitor/advice/read_facts.h>
 #include <headrace/tests/monitor/run_window.h>
 
 using namespace headrace::test;

@@ -1,5 +1,5 @@
 // What a run is told over its windows: patience, news, contradictions, the starved GPU.
-#include <headrace/monitor/adviser.h>
+#include <headrace/monitor/advice/adviser.h>
 #include <headrace/tests/monitor/run_window.h>
 
 #include <initializer_list>

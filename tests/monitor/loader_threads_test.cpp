@@ -1,4 +1,4 @@
-#include <headrace/monitor/loader_threads.h>
+#include <headrace/monitor/advice/loader_threads.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <filesystem>

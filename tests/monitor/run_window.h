@@ -1,8 +1,8 @@
 #pragma once
 
-#include <headrace/monitor/advice_rules.h>
-#include <headrace/monitor/run_facts.h>
-#include <headrace/monitor/verdict.h>
+#include <headrace/monitor/advice/advice_rules.h>
+#include <headrace/monitor/advice/run_facts.h>
+#include <headrace/monitor/advice/verdict.h>
 
 #include "memory_units.h"
 

@@ -1,4 +1,4 @@
-#include <headrace/monitor/verdict.h>
+#include <headrace/monitor/advice/verdict.h>
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include <headrace/monitor/run_facts.h>
+#include <headrace/monitor/advice/run_facts.h>
 
 #include <utility>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
-#include <headrace/monitor/advice.h>
+#include <headrace/monitor/advice/advice.h>
 #include <headrace/monitor/stage_load.h>
 #include <headrace/monitor/step_budget.h>
 

@@ -1,4 +1,4 @@
-#include <headrace/monitor/detail/starved_gpu.h>
+#include <headrace/monitor/advice/detail/starved_gpu.h>
 #include <headrace/monitor/format.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/monitor/detail/rule_parts.h>
+#include <headrace/monitor/advice/detail/rule_parts.h>
 
 #include <vector>
 

@@ -1,7 +1,7 @@
-#include <headrace/monitor/advice.h>
-#include <headrace/monitor/advice_rules.h>
-#include <headrace/monitor/adviser.h>
-#include <headrace/monitor/detail/starved_gpu.h>
+#include <headrace/monitor/advice/advice.h>
+#include <headrace/monitor/advice/advice_rules.h>
+#include <headrace/monitor/advice/adviser.h>
+#include <headrace/monitor/advice/detail/starved_gpu.h>
 
 #include <algorithm>
 #include <functional>

@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/monitor/advice_thresholds.h>
+#include <headrace/monitor/advice/advice_thresholds.h>
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <headrace/monitor/advice_thresholds.h>
-#include <headrace/monitor/verdict.h>
+#include <headrace/monitor/advice/advice_thresholds.h>
+#include <headrace/monitor/advice/verdict.h>
 
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-#include <headrace/monitor/detail/rule_parts.h>
+#include <headrace/monitor/advice/detail/rule_parts.h>
 #include <headrace/monitor/format.h>
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
-#include <headrace/monitor/advice.h>
-#include <headrace/monitor/advice_thresholds.h>
-#include <headrace/monitor/run_facts.h>
+#include <headrace/monitor/advice/advice.h>
+#include <headrace/monitor/advice/advice_thresholds.h>
+#include <headrace/monitor/advice/run_facts.h>
 
 #include <optional>
 #include <span>

@@ -1,4 +1,4 @@
-#include <headrace/monitor/read_facts.h>
+#include <headrace/monitor/advice/read_facts.h>
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include <headrace/monitor/detail/loader_advice.h>
+#include <headrace/monitor/advice/detail/loader_advice.h>
 #include <headrace/monitor/format.h>
 
 #include <algorithm>

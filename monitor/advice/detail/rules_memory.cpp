@@ -1,4 +1,4 @@
-#include <headrace/monitor/detail/rules.h>
+#include <headrace/monitor/advice/detail/rules.h>
 #include <headrace/monitor/format.h>
 #include <headrace/monitor/memory_judge.h>
 

@@ -1,5 +1,5 @@
-#include <headrace/monitor/advice_rules.h>
-#include <headrace/monitor/detail/rules.h>
+#include <headrace/monitor/advice/advice_rules.h>
+#include <headrace/monitor/advice/detail/rules.h>
 
 #include <algorithm>
 

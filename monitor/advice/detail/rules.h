@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/monitor/detail/rule_parts.h>
+#include <headrace/monitor/advice/detail/rule_parts.h>
 
 /// The functions of advice_rules(), by their numbers there. Each gives nothing where its condition
 /// does not hold or a fact that it needs is absent.

@@ -1,4 +1,4 @@
-#include <headrace/monitor/advice.h>
+#include <headrace/monitor/advice/advice.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -2,14 +2,14 @@
 
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/stats/stats.h>
+#include <headrace/monitor/advice/loader_threads.h>
+#include <headrace/monitor/advice/verdict.h>
 #include <headrace/monitor/cpu_usage.h>
-#include <headrace/monitor/loader_threads.h>
 #include <headrace/monitor/memory_judge.h>
 #include <headrace/monitor/memory_trend.h>
 #include <headrace/monitor/phase_memory.h>
 #include <headrace/monitor/stage_load.h>
 #include <headrace/monitor/step_budget.h>
-#include <headrace/monitor/verdict.h>
 
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,5 @@
-#include <headrace/monitor/detail/loader_advice.h>
-#include <headrace/monitor/detail/rules.h>
+#include <headrace/monitor/advice/detail/loader_advice.h>
+#include <headrace/monitor/advice/detail/rules.h>
 #include <headrace/monitor/file_limits.h>
 #include <headrace/monitor/format.h>
 

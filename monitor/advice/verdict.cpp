@@ -1,6 +1,6 @@
-#include <headrace/monitor/detail/loader_advice.h>
+#include <headrace/monitor/advice/detail/loader_advice.h>
+#include <headrace/monitor/advice/verdict.h>
 #include <headrace/monitor/format.h>
-#include <headrace/monitor/verdict.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 #include <headrace/engine/base/internal/proc_files.h>
-#include <headrace/monitor/loader_threads.h>
+#include <headrace/monitor/advice/loader_threads.h>
 
 #include <string>
 #include <string_view>

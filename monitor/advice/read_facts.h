@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
-#include <headrace/monitor/run_facts.h>
+#include <headrace/monitor/advice/run_facts.h>
 
 #include <array>
 #include <cstdint>
