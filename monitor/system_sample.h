@@ -2,7 +2,7 @@
 
 #include <headrace/engine/base/export.h>
 #include <headrace/monitor/cpu_usage.h>
-#include <headrace/monitor/process_memory.h>
+#include <headrace/monitor/memory/process_memory.h>
 
 #include <algorithm>
 #include <cstdint>

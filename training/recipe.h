@@ -5,7 +5,7 @@
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/engine/tensor/device.h>
 #include <headrace/models/networks/network.h>
-#include <headrace/monitor/memory_forecast.h>
+#include <headrace/monitor/memory/memory_forecast.h>
 #include <headrace/training/evaluation/inference.h>
 #include <headrace/training/example.h>
 #include <headrace/training/loss_terms.h>

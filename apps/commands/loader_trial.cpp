@@ -6,7 +6,7 @@
 #include <headrace/monitor/advice/adviser.h>
 #include <headrace/monitor/cpu_usage.h>
 #include <headrace/monitor/format.h>
-#include <headrace/monitor/process_memory.h>
+#include <headrace/monitor/memory/process_memory.h>
 #include <headrace/monitor/stage_load.h>
 
 #include <algorithm>

@@ -13,7 +13,7 @@
 #include <headrace/apps/train/training_backend.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/monitor/file_limits.h>
-#include <headrace/monitor/process_memory.h>
+#include <headrace/monitor/memory/process_memory.h>
 
 #include <algorithm>
 #include <cstdint>

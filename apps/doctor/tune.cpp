@@ -6,7 +6,7 @@
 #include <headrace/apps/terminal/terminal_mode.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/runtime/runtime.h>
-#include <headrace/monitor/process_memory.h>
+#include <headrace/monitor/memory/process_memory.h>
 
 #include <algorithm>
 #include <chrono>

@@ -5,7 +5,7 @@
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/engine/plan/pipeline.h>
-#include <headrace/monitor/memory_forecast.h>
+#include <headrace/monitor/memory/memory_forecast.h>
 
 #include <functional>
 #include <memory>

@@ -1,5 +1,5 @@
 #include <headrace/apps/feed/process_memory.h>
-#include <headrace/monitor/process_memory.h>
+#include <headrace/monitor/memory/process_memory.h>
 
 #include <cstdint>
 #include <string>

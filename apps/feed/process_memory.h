@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/monitor/memory_forecast.h>
+#include <headrace/monitor/memory/memory_forecast.h>
 
 namespace headrace::inline v1::app {
 

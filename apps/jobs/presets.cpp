@@ -5,7 +5,7 @@
 #include <headrace/engine/base/nearest.h>
 #include <headrace/monitor/format.h>
 #include <headrace/monitor/gpu_sampler.h>
-#include <headrace/monitor/process_memory.h>
+#include <headrace/monitor/memory/process_memory.h>
 
 #include <algorithm>
 #include <array>

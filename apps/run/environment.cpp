@@ -2,7 +2,7 @@
 #include <headrace/apps/run/run_process.h>
 #include <headrace/apps/terminal/utc.h>
 #include <headrace/engine/base/internal/atomic_file.h>
-#include <headrace/monitor/process_memory.h>
+#include <headrace/monitor/memory/process_memory.h>
 
 #include <fstream>
 #include <thread>

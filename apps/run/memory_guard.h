@@ -1,8 +1,8 @@
 #pragma once
 
 #include <headrace/apps/run/stop_signals.h>
-#include <headrace/monitor/memory_ladder.h>
-#include <headrace/monitor/memory_watch.h>
+#include <headrace/monitor/memory/memory_ladder.h>
+#include <headrace/monitor/memory/memory_watch.h>
 
 #include <atomic>
 #include <cstdint>

@@ -2,7 +2,7 @@
 
 #include <headrace/apps/train/fold_outcome.h>
 #include <headrace/apps/train/goals.h>
-#include <headrace/monitor/memory_watch.h>
+#include <headrace/monitor/memory/memory_watch.h>
 
 #include <chrono>
 #include <filesystem>

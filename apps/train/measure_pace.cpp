@@ -8,7 +8,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/engine/runtime/runtime.h>
-#include <headrace/monitor/memory_forecast.h>
+#include <headrace/monitor/memory/memory_forecast.h>
 #include <headrace/monitor/step_clock.h>
 
 #include <algorithm>

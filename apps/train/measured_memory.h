@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/monitor/memory_line.h>
+#include <headrace/monitor/memory/memory_line.h>
 
 #include <cstdint>
 #include <string>

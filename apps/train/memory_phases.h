@@ -1,8 +1,8 @@
 #pragma once
 
 #include <headrace/apps/run/metrics_writer.h>
-#include <headrace/monitor/memory_judge.h>
-#include <headrace/monitor/phase_memory.h>
+#include <headrace/monitor/memory/memory_judge.h>
+#include <headrace/monitor/memory/phase_memory.h>
 
 #include <cstdint>
 #include <optional>

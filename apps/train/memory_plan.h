@@ -2,8 +2,8 @@
 
 #include <headrace/apps/config/units.h>
 #include <headrace/apps/train/measured_memory.h>
-#include <headrace/monitor/memory_forecast.h>
-#include <headrace/monitor/process_memory.h>
+#include <headrace/monitor/memory/memory_forecast.h>
+#include <headrace/monitor/memory/process_memory.h>
 
 #include <cstdint>
 #include <optional>

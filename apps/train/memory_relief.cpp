@@ -1,7 +1,7 @@
 #include <headrace/apps/feed/cache_settings.h>
 #include <headrace/apps/train/memory_owners.h>
 #include <headrace/apps/train/memory_relief.h>
-#include <headrace/monitor/process_memory.h>
+#include <headrace/monitor/memory/process_memory.h>
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include <headrace/apps/train/plan_run.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/monitor/format.h>
-#include <headrace/monitor/process_memory.h>
+#include <headrace/monitor/memory/process_memory.h>
 
 #include <algorithm>
 #include <cstdio>

@@ -2,7 +2,7 @@
 #include <headrace/apps/run/seconds_since.h>
 #include <headrace/apps/train/pace_trial.h>
 #include <headrace/engine/loader/loader.h>
-#include <headrace/monitor/process_memory.h>
+#include <headrace/monitor/memory/process_memory.h>
 
 #include <algorithm>
 #include <array>

@@ -2,8 +2,8 @@
 
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/engine/tensor/device.h>
-#include <headrace/monitor/memory_judge.h>
-#include <headrace/monitor/phase_memory.h>
+#include <headrace/monitor/memory/memory_judge.h>
+#include <headrace/monitor/memory/phase_memory.h>
 #include <headrace/training/member_run.h>
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 #include <headrace/apps/train/recipe_run_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/device/internal/device_objects.h>
-#include <headrace/monitor/process_memory.h>
+#include <headrace/monitor/memory/process_memory.h>
 #include <headrace/training/memory/memory_probe.h>
 #include <headrace/training/memory/out_of_memory.h>
 #include <headrace/training/memory/tensor_memory.h>

@@ -3,7 +3,7 @@
 #include <headrace/apps/train/memory_room.h>
 #include <headrace/apps/train/run_adviser.h>
 #include <headrace/apps/train/run_voice.h>
-#include <headrace/monitor/process_memory.h>
+#include <headrace/monitor/memory/process_memory.h>
 #include <headrace/monitor/stage_load.h>
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 #include <headrace/apps/train/step_rows.h>
 #include <headrace/apps/train/system_log.h>
 #include <headrace/engine/loader/loader.h>
-#include <headrace/monitor/memory_watch.h>
+#include <headrace/monitor/memory/memory_watch.h>
 
 #include <cstdint>
 #include <functional>

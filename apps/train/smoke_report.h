@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/apps/train/smoke_trial.h>
-#include <headrace/monitor/process_memory.h>
+#include <headrace/monitor/memory/process_memory.h>
 
 #include <cstdint>
 #include <string>

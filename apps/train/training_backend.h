@@ -11,7 +11,7 @@
 #include <headrace/apps/train/train_options.h>
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/engine/tensor/device.h>
-#include <headrace/monitor/memory_watch.h>
+#include <headrace/monitor/memory/memory_watch.h>
 #include <headrace/monitor/system_sample.h>
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // `headrace monitor` while a program takes all cores. Part of the long tier: that nobody else takes
 // them, too, only a machine without other work shows.
-#include <headrace/monitor/process_memory.h>
+#include <headrace/monitor/memory/process_memory.h>
 #include <headrace/tests/apps/burning_program.h>
 #include <headrace/tests/support/skip.h>
 #include <headrace/tests/support/temporary_folder.h>

@@ -1,6 +1,6 @@
 // Rules 13 to 17: memory.
-#include <headrace/monitor/memory_judge.h>
-#include <headrace/monitor/memory_trend.h>
+#include <headrace/monitor/memory/memory_judge.h>
+#include <headrace/monitor/memory/memory_trend.h>
 #include <headrace/tests/monitor/run_window.h>
 
 using namespace headrace::test;

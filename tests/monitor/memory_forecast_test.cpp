@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/monitor/memory_forecast.h>
+#include <headrace/monitor/memory/memory_forecast.h>
 
 #include "memory_units.h"
 

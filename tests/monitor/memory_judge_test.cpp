@@ -1,4 +1,4 @@
-#include <headrace/monitor/memory_judge.h>
+#include <headrace/monitor/memory/memory_judge.h>
 
 #include "memory_units.h"
 

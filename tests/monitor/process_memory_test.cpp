@@ -1,4 +1,4 @@
-#include <headrace/monitor/process_memory.h>
+#include <headrace/monitor/memory/process_memory.h>
 
 #include "fake_root.h"
 #include "memory_units.h"

@@ -1,5 +1,5 @@
 // What a stage is said to take before it begins, beside what its training takes then.
-#include <headrace/monitor/memory_line.h>
+#include <headrace/monitor/memory/memory_line.h>
 #include <headrace/tests/support/drop_pages_of_files.h>
 #include <headrace/training/memory/memory_probe.h>
 #include <headrace/training/memory/tensor_memory.h>

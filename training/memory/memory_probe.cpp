@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/loader/loader.h>
-#include <headrace/monitor/process_memory.h>
+#include <headrace/monitor/memory/process_memory.h>
 #include <headrace/training/memory/detail/probe_course.h>
 #include <headrace/training/memory/memory_probe.h>
 #include <headrace/training/memory/tensor_memory.h>

@@ -1,5 +1,5 @@
 #include <headrace/monitor/format.h>
-#include <headrace/monitor/process_memory.h>
+#include <headrace/monitor/memory/process_memory.h>
 #include <headrace/training/memory/memory_report.h>
 #include <headrace/training/memory/tensor_memory.h>
 

@@ -1,7 +1,7 @@
 #include <headrace/apps/doctor/checks/checks.h>
 #include <headrace/engine/base/internal/proc_files.h>
 #include <headrace/monitor/format.h>
-#include <headrace/monitor/process_memory.h>
+#include <headrace/monitor/memory/process_memory.h>
 
 #include <algorithm>
 

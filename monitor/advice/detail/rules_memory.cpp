@@ -1,6 +1,6 @@
 #include <headrace/monitor/advice/detail/rules.h>
 #include <headrace/monitor/format.h>
-#include <headrace/monitor/memory_judge.h>
+#include <headrace/monitor/memory/memory_judge.h>
 
 #include <algorithm>
 #include <cmath>

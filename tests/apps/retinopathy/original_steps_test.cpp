@@ -1,7 +1,7 @@
 // The steps of a pair are not the original's where that took wrong ones, and it would be seen; what
 // they take in memory is a line of the batch.
 #include <headrace/engine/base/random.h>
-#include <headrace/monitor/memory_line.h>
+#include <headrace/monitor/memory/memory_line.h>
 #include <headrace/tests/apps/retinopathy/pairs_of_grades.h>
 #include <headrace/tests/training/changed_course.h>
 #include <headrace/training/checkpoint/named_state.h>

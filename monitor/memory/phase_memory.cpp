@@ -1,5 +1,5 @@
 #include <headrace/monitor/format.h>
-#include <headrace/monitor/phase_memory.h>
+#include <headrace/monitor/memory/phase_memory.h>
 
 #include <algorithm>
 

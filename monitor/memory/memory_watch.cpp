@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/monitor/memory_watch.h>
+#include <headrace/monitor/memory/memory_watch.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/monitor/memory_line.h>
+#include <headrace/monitor/memory/memory_line.h>
 
 #include <algorithm>
 #include <cmath>

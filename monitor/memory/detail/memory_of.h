@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/monitor/process_memory.h>
+#include <headrace/monitor/memory/process_memory.h>
 
 #include <filesystem>
 #include <string_view>

@@ -1,5 +1,5 @@
 #include <headrace/monitor/format.h>
-#include <headrace/monitor/memory_judge.h>
+#include <headrace/monitor/memory/memory_judge.h>
 
 #include <algorithm>
 #include <array>

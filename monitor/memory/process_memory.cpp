@@ -1,6 +1,6 @@
 #include <headrace/engine/base/internal/proc_files.h>
-#include <headrace/monitor/detail/memory_of.h>
-#include <headrace/monitor/process_memory.h>
+#include <headrace/monitor/memory/detail/memory_of.h>
+#include <headrace/monitor/memory/process_memory.h>
 
 #include <algorithm>
 #include <fstream>

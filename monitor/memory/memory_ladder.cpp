@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/monitor/memory_ladder.h>
+#include <headrace/monitor/memory/memory_ladder.h>
 
 #include <utility>
 

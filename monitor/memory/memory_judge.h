@@ -1,8 +1,8 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
-#include <headrace/monitor/memory_trend.h>
-#include <headrace/monitor/phase_memory.h>
+#include <headrace/monitor/memory/memory_trend.h>
+#include <headrace/monitor/memory/phase_memory.h>
 
 #include <cstdint>
 #include <map>

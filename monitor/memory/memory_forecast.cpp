@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/monitor/format.h>
-#include <headrace/monitor/memory_forecast.h>
+#include <headrace/monitor/memory/memory_forecast.h>
 
 #include <algorithm>
 #include <limits>

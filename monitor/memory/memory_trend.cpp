@@ -1,4 +1,4 @@
-#include <headrace/monitor/memory_trend.h>
+#include <headrace/monitor/memory/memory_trend.h>
 
 #include <algorithm>
 #include <cmath>
