@@ -4,7 +4,7 @@
 #include <headrace/monitor/detail/pressure_meter.h>
 #include <headrace/monitor/detail/proc_stat.h>
 #include <headrace/monitor/detail/process_tree.h>
-#include <headrace/monitor/gpu_sampler.h>
+#include <headrace/monitor/gpu/gpu_sampler.h>
 #include <headrace/monitor/memory/detail/memory_of.h>
 #include <headrace/monitor/system_sampler.h>
 

@@ -4,7 +4,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/nearest.h>
 #include <headrace/monitor/format.h>
-#include <headrace/monitor/gpu_sampler.h>
+#include <headrace/monitor/gpu/gpu_sampler.h>
 #include <headrace/monitor/memory/process_memory.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include <headrace/monitor/gpu_sampler.h>
+#include <headrace/monitor/gpu/gpu_sampler.h>
 
 #include "fake_root.h"
 #include "memory_units.h"

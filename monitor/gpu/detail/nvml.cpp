@@ -1,5 +1,5 @@
-#include <headrace/monitor/detail/nvml.h>
-#include <headrace/monitor/detail/nvml_abi.h>
+#include <headrace/monitor/gpu/detail/nvml.h>
+#include <headrace/monitor/gpu/detail/nvml_abi.h>
 
 #include <algorithm>
 #include <array>

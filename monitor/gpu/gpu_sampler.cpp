@@ -1,8 +1,8 @@
 #include <headrace/engine/base/internal/proc_files.h>
 #include <headrace/engine/base/printable.h>
-#include <headrace/monitor/detail/nvml.h>
-#include <headrace/monitor/detail/nvml_abi.h>
-#include <headrace/monitor/gpu_sampler.h>
+#include <headrace/monitor/gpu/detail/nvml.h>
+#include <headrace/monitor/gpu/detail/nvml_abi.h>
+#include <headrace/monitor/gpu/gpu_sampler.h>
 
 #include <algorithm>
 #include <array>
