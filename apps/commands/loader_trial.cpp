@@ -4,10 +4,10 @@
 #include <headrace/apps/run/seconds_since.h>
 #include <headrace/apps/run/stage_table.h>
 #include <headrace/monitor/advice/adviser.h>
-#include <headrace/monitor/cpu_usage.h>
 #include <headrace/monitor/format.h>
 #include <headrace/monitor/memory/process_memory.h>
 #include <headrace/monitor/stage_load.h>
+#include <headrace/monitor/system/cpu_usage.h>
 
 #include <algorithm>
 #include <chrono>

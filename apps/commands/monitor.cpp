@@ -10,8 +10,8 @@
 #include <headrace/apps/watch/watch_target.h>
 #include <headrace/apps/watch/watch_text.h>
 #include <headrace/engine/base/error.h>
-#include <headrace/monitor/system_json.h>
-#include <headrace/monitor/system_watch.h>
+#include <headrace/monitor/system/system_json.h>
+#include <headrace/monitor/system/system_watch.h>
 
 #include <algorithm>
 #include <chrono>

@@ -5,7 +5,7 @@
 #include <headrace/apps/run/csv_table.h>
 #include <headrace/apps/terminal/utc.h>
 #include <headrace/engine/base/error.h>
-#include <headrace/monitor/system_json.h>
+#include <headrace/monitor/system/system_json.h>
 
 #include <algorithm>
 #include <charconv>

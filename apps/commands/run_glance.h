@@ -2,7 +2,7 @@
 
 #include <headrace/apps/report/run_end.h>
 #include <headrace/apps/run/run_process.h>
-#include <headrace/monitor/system_sample.h>
+#include <headrace/monitor/system/system_sample.h>
 
 #include <cstddef>
 #include <cstdint>

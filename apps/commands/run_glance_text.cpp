@@ -2,7 +2,7 @@
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/monitor/format.h>
-#include <headrace/monitor/status_line.h>
+#include <headrace/monitor/system/status_line.h>
 
 #include <algorithm>
 #include <cstdlib>

@@ -12,8 +12,8 @@
 #include <headrace/apps/train/setting_facts.h>
 #include <headrace/apps/train/training_backend.h>
 #include <headrace/engine/base/error.h>
-#include <headrace/monitor/file_limits.h>
 #include <headrace/monitor/memory/process_memory.h>
+#include <headrace/monitor/system/file_limits.h>
 
 #include <algorithm>
 #include <cstdint>

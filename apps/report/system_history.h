@@ -4,7 +4,7 @@
 #include <headrace/apps/plot/thinning.h>
 #include <headrace/apps/report/sample_clock.h>
 #include <headrace/apps/report/text_lines.h>
-#include <headrace/monitor/cpu_spikes.h>
+#include <headrace/monitor/system/cpu_spikes.h>
 
 #include <array>
 #include <cstddef>

@@ -9,8 +9,8 @@
 #include <headrace/engine/runtime/threads_at_work.h>
 #include <headrace/engine/runtime/tracing.h>
 #include <headrace/monitor/advice/verdict.h>
-#include <headrace/monitor/cpu_usage.h>
 #include <headrace/monitor/format.h>
+#include <headrace/monitor/system/cpu_usage.h>
 
 #include <condition_variable>
 #include <exception>

@@ -7,8 +7,8 @@
 #include <headrace/monitor/advice/run_facts.h>
 #include <headrace/monitor/advice/verdict.h>
 #include <headrace/monitor/step_budget.h>
-#include <headrace/monitor/system_facts.h>
-#include <headrace/monitor/system_sampler.h>
+#include <headrace/monitor/system/system_facts.h>
+#include <headrace/monitor/system/system_sampler.h>
 
 #include <chrono>
 #include <cstdint>

@@ -7,8 +7,8 @@
 #include <headrace/engine/stats/stats.h>
 #include <headrace/monitor/advice/adviser.h>
 #include <headrace/monitor/advice/loader_threads.h>
-#include <headrace/monitor/cpu_usage.h>
-#include <headrace/monitor/file_limits.h>
+#include <headrace/monitor/system/cpu_usage.h>
+#include <headrace/monitor/system/file_limits.h>
 
 #include <chrono>
 #include <cstdint>

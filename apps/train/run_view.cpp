@@ -13,7 +13,7 @@
 #include <headrace/apps/train/run_view.h>
 #include <headrace/apps/train/run_voice.h>
 #include <headrace/monitor/format.h>
-#include <headrace/monitor/status_line.h>
+#include <headrace/monitor/system/status_line.h>
 
 #include <chrono>
 #include <optional>

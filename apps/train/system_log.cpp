@@ -1,5 +1,5 @@
 #include <headrace/apps/train/system_log.h>
-#include <headrace/monitor/status_line.h>
+#include <headrace/monitor/system/status_line.h>
 
 #include <exception>
 #include <utility>

@@ -2,9 +2,9 @@
 
 #include <headrace/apps/run/metrics_writer.h>
 #include <headrace/monitor/cpu_spikes.h>
+#include <headrace/monitor/system/system_json.h>
+#include <headrace/monitor/system/system_watch.h>
 #include <headrace/monitor/system_facts.h>
-#include <headrace/monitor/system_json.h>
-#include <headrace/monitor/system_watch.h>
 #include <headrace/monitor/usage_statistics.h>
 
 #include <chrono>

@@ -12,7 +12,7 @@
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/engine/tensor/device.h>
 #include <headrace/monitor/memory/memory_watch.h>
-#include <headrace/monitor/system_sample.h>
+#include <headrace/monitor/system/system_sample.h>
 
 #include <cstdint>
 #include <filesystem>

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <headrace/apps/watch/system_history.h>
-#include <headrace/monitor/busiest_tally.h>
-#include <headrace/monitor/cpu_spikes.h>
-#include <headrace/monitor/system_facts.h>
-#include <headrace/monitor/usage_statistics.h>
+#include <headrace/monitor/system/busiest_tally.h>
+#include <headrace/monitor/system/cpu_spikes.h>
+#include <headrace/monitor/system/system_facts.h>
+#include <headrace/monitor/system/usage_statistics.h>
 
 #include <cstddef>
 #include <cstdint>

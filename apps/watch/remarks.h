@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/monitor/advice/run_facts.h>
-#include <headrace/monitor/usage_statistics.h>
+#include <headrace/monitor/system/usage_statistics.h>
 
 #include <optional>
 #include <string>

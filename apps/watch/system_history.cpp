@@ -1,5 +1,5 @@
 #include <headrace/apps/watch/system_history.h>
-#include <headrace/monitor/usage_statistics.h>
+#include <headrace/monitor/system/usage_statistics.h>
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #include <headrace/apps/watch/watch_target.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/proc_files.h>
-#include <headrace/monitor/system_sampler.h>
+#include <headrace/monitor/system/system_sampler.h>
 
 #include <fmt/format.h>
 

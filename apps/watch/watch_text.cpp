@@ -4,7 +4,7 @@
 #include <headrace/apps/watch/remarks.h>
 #include <headrace/apps/watch/watch_text.h>
 #include <headrace/monitor/format.h>
-#include <headrace/monitor/status_line.h>
+#include <headrace/monitor/system/status_line.h>
 
 #include <algorithm>
 #include <functional>

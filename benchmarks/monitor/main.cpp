@@ -2,8 +2,8 @@
 #include <headrace/benchmarks/harness/report.h>
 #include <headrace/engine/headrace.h>
 #include <headrace/loaders/memory/table.h>
-#include <headrace/monitor/cpu_usage.h>
-#include <headrace/monitor/system_watch.h>
+#include <headrace/monitor/system/cpu_usage.h>
+#include <headrace/monitor/system/system_watch.h>
 
 #include <array>
 #include <atomic>

@@ -4,12 +4,12 @@
 #include <headrace/engine/stats/stats.h>
 #include <headrace/monitor/advice/loader_threads.h>
 #include <headrace/monitor/advice/verdict.h>
-#include <headrace/monitor/cpu_usage.h>
 #include <headrace/monitor/memory/memory_judge.h>
 #include <headrace/monitor/memory/memory_trend.h>
 #include <headrace/monitor/memory/phase_memory.h>
 #include <headrace/monitor/stage_load.h>
 #include <headrace/monitor/step_budget.h>
+#include <headrace/monitor/system/cpu_usage.h>
 
 #include <cstdint>
 #include <optional>

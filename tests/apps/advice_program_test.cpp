@@ -4,7 +4,7 @@
 #include <headrace/loaders/hdf5/hdf5_writer.h>
 #include <headrace/monitor/advice/advice_rules.h>
 #include <headrace/monitor/advice/read_facts.h>
-#include <headrace/monitor/cpu_usage.h>
+#include <headrace/monitor/system/cpu_usage.h>
 #include <headrace/tests/apps/started_program.h>
 #include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/source_folder.h>

@@ -3,7 +3,7 @@
 #include <headrace/apps/watch/watch_plot.h>
 #include <headrace/apps/watch/watch_text.h>
 #include <headrace/engine/base/literals.h>
-#include <headrace/monitor/system_sampler.h>
+#include <headrace/monitor/system/system_sampler.h>
 
 #include <cmath>
 #include <string>

@@ -6,8 +6,8 @@
 #include <headrace/loaders/hdf5/hdf5_writer.h>
 #include <headrace/loaders/image/decode_image.h>
 #include <headrace/loaders/image/image_folder.h>
-#include <headrace/monitor/cpu_usage.h>
 #include <headrace/monitor/memory/memory_watch.h>
+#include <headrace/monitor/system/cpu_usage.h>
 
 #include "../../examples/embed/process_state.h"
 #include "../loaders/image_files.h"

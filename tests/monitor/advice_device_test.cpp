@@ -1,6 +1,6 @@
 // Rules 1, 7, 8, 10, 18: the GPU.
 #include <headrace/monitor/advice/adviser.h>
-#include <headrace/monitor/file_limits.h>
+#include <headrace/monitor/system/file_limits.h>
 #include <headrace/tests/monitor/run_window.h>
 
 using namespace headrace::test;

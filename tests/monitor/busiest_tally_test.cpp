@@ -1,4 +1,4 @@
-#include <headrace/monitor/busiest_tally.h>
+#include <headrace/monitor/system/busiest_tally.h>
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include <headrace/monitor/cpu_usage.h>
+#include <headrace/monitor/system/cpu_usage.h>
 
 #include "fake_root.h"
 

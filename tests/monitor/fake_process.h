@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/monitor/system_sampler.h>
+#include <headrace/monitor/system/system_sampler.h>
 
 #include "fake_root.h"
 

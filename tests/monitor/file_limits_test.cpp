@@ -1,4 +1,4 @@
-#include <headrace/monitor/file_limits.h>
+#include <headrace/monitor/system/file_limits.h>
 
 #include "fake_root.h"
 

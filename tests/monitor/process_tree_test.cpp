@@ -1,5 +1,5 @@
 // Trees of processes as a sampler sees them.
-#include <headrace/monitor/system_sampler.h>
+#include <headrace/monitor/system/system_sampler.h>
 
 #include "fake_process.h"
 

@@ -1,4 +1,4 @@
-#include <headrace/monitor/status_line.h>
+#include <headrace/monitor/system/status_line.h>
 
 #include "memory_units.h"
 

@@ -1,4 +1,4 @@
-#include <headrace/monitor/system_facts.h>
+#include <headrace/monitor/system/system_facts.h>
 
 #include <array>
 #include <string>

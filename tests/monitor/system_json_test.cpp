@@ -1,4 +1,4 @@
-#include <headrace/monitor/system_json.h>
+#include <headrace/monitor/system/system_json.h>
 
 #include <string>
 

@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/monitor/system_sampler.h>
+#include <headrace/monitor/system/system_sampler.h>
 
 #include "fake_process.h"
 

@@ -1,4 +1,4 @@
-#include <headrace/monitor/usage_statistics.h>
+#include <headrace/monitor/system/usage_statistics.h>
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 #include <headrace/apps/doctor/checks/checks.h>
-#include <headrace/monitor/file_limits.h>
 #include <headrace/monitor/format.h>
+#include <headrace/monitor/system/file_limits.h>
 
 #include <algorithm>
 

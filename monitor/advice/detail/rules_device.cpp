@@ -1,7 +1,7 @@
 #include <headrace/monitor/advice/detail/loader_advice.h>
 #include <headrace/monitor/advice/detail/rules.h>
-#include <headrace/monitor/file_limits.h>
 #include <headrace/monitor/format.h>
+#include <headrace/monitor/system/file_limits.h>
 
 #include <algorithm>
 #include <cmath>

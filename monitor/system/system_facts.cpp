@@ -1,5 +1,5 @@
 #include <headrace/monitor/format.h>
-#include <headrace/monitor/system_facts.h>
+#include <headrace/monitor/system/system_facts.h>
 
 #include <algorithm>
 #include <utility>

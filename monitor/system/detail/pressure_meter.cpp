@@ -1,6 +1,6 @@
 #include <headrace/engine/base/internal/proc_files.h>
-#include <headrace/monitor/detail/pressure_meter.h>
-#include <headrace/monitor/detail/proc_stat.h>
+#include <headrace/monitor/system/detail/pressure_meter.h>
+#include <headrace/monitor/system/detail/proc_stat.h>
 
 #include <algorithm>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/monitor/system_sample.h>
+#include <headrace/monitor/system/system_sample.h>
 
 #include <array>
 #include <cstdint>

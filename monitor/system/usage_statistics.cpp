@@ -1,5 +1,5 @@
-#include <headrace/monitor/detail/memory_in_use.h>
-#include <headrace/monitor/usage_statistics.h>
+#include <headrace/monitor/system/detail/memory_in_use.h>
+#include <headrace/monitor/system/usage_statistics.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
-#include <headrace/monitor/cpu_usage.h>
 #include <headrace/monitor/memory/process_memory.h>
+#include <headrace/monitor/system/cpu_usage.h>
 
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #include <headrace/engine/base/internal/proc_files.h>
-#include <headrace/monitor/file_limits.h>
+#include <headrace/monitor/system/file_limits.h>
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
 #include <headrace/engine/base/internal/json_fields.h>
-#include <headrace/monitor/detail/json_parts.h>
-#include <headrace/monitor/system_json.h>
+#include <headrace/monitor/system/detail/json_parts.h>
+#include <headrace/monitor/system/system_json.h>
 
 #include <ctime>
 #include <type_traits>

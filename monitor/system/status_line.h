@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
-#include <headrace/monitor/system_sample.h>
+#include <headrace/monitor/system/system_sample.h>
 
 #include <cstddef>
 #include <string>

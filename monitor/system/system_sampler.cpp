@@ -1,12 +1,12 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/proc_files.h>
-#include <headrace/monitor/detail/device_meters.h>
-#include <headrace/monitor/detail/pressure_meter.h>
-#include <headrace/monitor/detail/proc_stat.h>
-#include <headrace/monitor/detail/process_tree.h>
 #include <headrace/monitor/gpu/gpu_sampler.h>
 #include <headrace/monitor/memory/detail/memory_of.h>
-#include <headrace/monitor/system_sampler.h>
+#include <headrace/monitor/system/detail/device_meters.h>
+#include <headrace/monitor/system/detail/pressure_meter.h>
+#include <headrace/monitor/system/detail/proc_stat.h>
+#include <headrace/monitor/system/detail/process_tree.h>
+#include <headrace/monitor/system/system_sampler.h>
 
 #include <algorithm>
 #include <chrono>

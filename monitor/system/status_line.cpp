@@ -1,6 +1,6 @@
-#include <headrace/monitor/detail/memory_in_use.h>
-#include <headrace/monitor/status_line.h>
-#include <headrace/monitor/usage_statistics.h>
+#include <headrace/monitor/system/detail/memory_in_use.h>
+#include <headrace/monitor/system/status_line.h>
+#include <headrace/monitor/system/usage_statistics.h>
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include <headrace/monitor/cpu_spikes.h>
+#include <headrace/monitor/system/cpu_spikes.h>
 
 #include <algorithm>
 #include <functional>

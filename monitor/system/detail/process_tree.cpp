@@ -1,5 +1,5 @@
 #include <headrace/engine/base/internal/proc_files.h>
-#include <headrace/monitor/detail/process_tree.h>
+#include <headrace/monitor/system/detail/process_tree.h>
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-#include <headrace/monitor/detail/watch_pace.h>
+#include <headrace/monitor/system/detail/watch_pace.h>
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
-#include <headrace/monitor/cpu_usage.h>
-#include <headrace/monitor/detail/pressure_meter.h>
-#include <headrace/monitor/detail/proc_stat.h>
 #include <headrace/monitor/memory/process_memory.h>
+#include <headrace/monitor/system/cpu_usage.h>
+#include <headrace/monitor/system/detail/pressure_meter.h>
+#include <headrace/monitor/system/detail/proc_stat.h>
 
 #include <algorithm>
 #include <utility>

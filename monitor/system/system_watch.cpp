@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/monitor/detail/watch_pace.h>
-#include <headrace/monitor/system_watch.h>
+#include <headrace/monitor/system/detail/watch_pace.h>
+#include <headrace/monitor/system/system_watch.h>
 
 #include <ctime>
 #include <utility>

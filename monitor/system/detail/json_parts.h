@@ -1,5 +1,7 @@
 #pragma once
 
+#include <headrace/monitor/system/system_sample.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

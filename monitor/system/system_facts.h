@@ -2,8 +2,8 @@
 
 #include <headrace/engine/base/export.h>
 #include <headrace/monitor/advice/run_facts.h>
-#include <headrace/monitor/busiest_tally.h>
-#include <headrace/monitor/system_sample.h>
+#include <headrace/monitor/system/busiest_tally.h>
+#include <headrace/monitor/system/system_sample.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/monitor/detail/proc_stat.h>
+#include <headrace/monitor/system/detail/proc_stat.h>
 
 #include <cstdint>
 #include <filesystem>
