@@ -47,7 +47,7 @@ test_symbols() {
   for header in engine/device/internal/device_objects engine/device/internal/kernel engine/base/internal/atomic_file \
     engine/base/internal/folder_lock engine/base/internal/open_module engine/base/internal/plain_file \
     engine/base/internal/crc32c engine/base/internal/proc_files monitor/detail/event_record \
-    monitor/detail/watch_pace; do
+    monitor/system/detail/watch_pace; do
     shared+=":$here/../../$header.h"
   done
   "$PYTHON3" "$here/symbols.py" "$installed/include$shared" "$installed"/lib/libheadrace_*.so
