@@ -3,8 +3,8 @@
 #include <headrace/apps/doctor/finding.h>
 #include <headrace/apps/train/pace_trial.h>
 #include <headrace/monitor/advice/advice.h>
+#include <headrace/monitor/advice/run_facts.h>
 #include <headrace/monitor/advice/verdict.h>
-#include <headrace/monitor/run_facts.h>
 
 #include <cstddef>
 #include <cstdint>

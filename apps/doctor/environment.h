@@ -2,7 +2,7 @@
 
 #include <headrace/apps/doctor/finding.h>
 #include <headrace/apps/doctor/read_speed.h>
-#include <headrace/monitor/cpu_usage.h>
+#include <headrace/monitor/system/cpu_usage.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 
 #include <headrace/engine/base/internal/json_fields.h>
 #include <headrace/engine/stats/stats.h>
-#include <headrace/monitor/run_facts.h>
+#include <headrace/monitor/advice/run_facts.h>
 
 namespace headrace::inline v1 {
 

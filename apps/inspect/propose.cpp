@@ -10,7 +10,7 @@
 #include <headrace/engine/base/printable.h>
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/loaders/image/mask_survey.h>
-#include <headrace/monitor/process_memory.h>
+#include <headrace/monitor/memory/process_memory.h>
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/apps/train/confusion_torch.h>
 #include <headrace/apps/train/ensemble_torch.h>
-#include <headrace/training/checkpoint_error.h>
+#include <headrace/training/errors.h>
 
 #include <algorithm>
 #include <map>

@@ -5,7 +5,7 @@
 #include <headrace/apps/jobs/stage_torch.h>
 #include <headrace/apps/train/train_options.h>
 #include <headrace/apps/train/training_backend.h>
-#include <headrace/training/best_weights.h>
+#include <headrace/training/checkpoint/best_weights.h>
 #include <headrace/training/evaluation/evaluation.h>
 #include <headrace/training/recipe.h>
 

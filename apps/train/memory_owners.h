@@ -3,7 +3,7 @@
 #include <headrace/apps/train/memory_plan.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/engine/runtime/runtime.h>
-#include <headrace/monitor/memory_forecast.h>
+#include <headrace/monitor/memory/memory_forecast.h>
 
 #include <cstdint>
 #include <string>

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <headrace/apps/run/metrics_writer.h>
-#include <headrace/monitor/cpu_spikes.h>
+#include <headrace/monitor/system/cpu_spikes.h>
+#include <headrace/monitor/system/system_facts.h>
 #include <headrace/monitor/system/system_json.h>
 #include <headrace/monitor/system/system_watch.h>
-#include <headrace/monitor/system_facts.h>
-#include <headrace/monitor/usage_statistics.h>
+#include <headrace/monitor/system/usage_statistics.h>
 
 #include <chrono>
 #include <cstddef>

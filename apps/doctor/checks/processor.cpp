@@ -1,8 +1,8 @@
 #include <headrace/apps/doctor/checks/checks.h>
 #include <headrace/engine/base/internal/proc_files.h>
-#include <headrace/monitor/advice_thresholds.h>
+#include <headrace/monitor/advice/advice_thresholds.h>
 #include <headrace/monitor/format.h>
-#include <headrace/monitor/process_memory.h>
+#include <headrace/monitor/memory/process_memory.h>
 
 #include <algorithm>
 #include <map>

@@ -3,7 +3,6 @@
 #include <headrace/apps/jobs/stage_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/models/losses/cross_entropy.h>
-#include <headrace/models/losses/focal_loss.h>
 #include <headrace/training/stratified_kfold.h>
 
 #include <numeric>

@@ -1,6 +1,6 @@
 #include <headrace/apps/jobs/retinopathy/pair_metric_torch.h>
 #include <headrace/models/metrics/temperature.h>
-#include <headrace/training/kept_rows.h>
+#include <headrace/training/metrics/kept_rows.h>
 
 #include <cstddef>
 #include <limits>

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <headrace/models/metrics/one_vs_one.h>
-#include <headrace/training/metric.h>
 #include <headrace/training/metrics/kept_rows.h>
 #include <headrace/training/metrics/label_metrics.h>
+#include <headrace/training/metrics/metric.h>
 
 #include <cstdint>
 #include <optional>
