@@ -50,13 +50,4 @@ Axis round_axis(double low, double high, int most) {
   return axis;
 }
 
-Axis counting_axis(int first, int last, int most) {
-  if (last <= first) return {.low = first - 1.0, .high = first + 1.0, .ticks = {double(first)}};
-  const double step = std::max(1.0, round_step(double(last - first) / (most - 1)));
-  Axis axis{.low = double(first), .high = double(last), .ticks = {double(first)}};
-  for (double tick = std::ceil((first + 0.5 * step) / step) * step; tick <= last; tick += step)
-    axis.ticks.push_back(tick);
-  return axis;
-}
-
 }  // namespace headrace::inline v1::app

@@ -22,8 +22,4 @@ struct Axis {
 /// differ by rounding alone are a constant, which stands in the middle.
 Axis round_axis(double low, double high, int most);
 
-/// An axis for whole numbers from `first` to `last` that ends where they do; ticks stand at round
-/// numbers and at the first.
-Axis counting_axis(int first, int last, int most);
-
 }  // namespace headrace::inline v1::app

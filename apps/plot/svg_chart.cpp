@@ -1,11 +1,9 @@
-#include <headrace/apps/plot/axis.h>
+#include <headrace/apps/plot/chart_layout.h>
 #include <headrace/apps/plot/markup.h>
-#include <headrace/apps/plot/svg_chart.h>
 #include <headrace/apps/plot/svg_hover.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,12 +13,11 @@ namespace {
 
 constexpr double width = 480.0;
 constexpr double height = 220.0;
-constexpr double left = 52.0;             // numbers of the heights
-constexpr double right = 8.0;             // edge
-constexpr double top = 8.0;               // edge
-constexpr double bottom = 34.0;           // numbers and name of the axis
-constexpr double strip = 5.0;             // height of one
-constexpr std::size_t most_circles = 40;  // points that are shown as such
+constexpr double left = 52.0;    // numbers of the heights
+constexpr double right = 8.0;    // edge
+constexpr double top = 8.0;      // edge
+constexpr double bottom = 34.0;  // numbers and name of the axis
+constexpr double strip = 5.0;    // height of one
 
 // Pixels with one decimal, none where it is 0.
 std::string pixels(double value) {
@@ -31,7 +28,12 @@ std::string pixels(double value) {
 
 class Drawing {
  public:
-  explicit Drawing(const SvgChart& chart) : chart_(chart), cells_(cells_of(chart)) { measure(); }
+  explicit Drawing(const SvgChart& chart)
+      : chart_(chart),
+        at_(chart, {.left = left,
+                    .top = top,
+                    .width = width - left - right,
+                    .height = height - top - bottom}) {}
 
   std::string html() {
     for (const SvgSpan& span : chart_.spans)
@@ -53,89 +55,20 @@ class Drawing {
   }
 
  private:
-  static std::size_t cells_of(const SvgChart& chart) {
-    std::size_t cells = 0;
-    for (const SvgBand& band : chart.bands)
-      cells = std::max(cells, band.heights.size());
-    return cells;
-  }
-
-  double stacked(std::size_t cell) const {
-    double sum = 0.0;
-    for (const SvgBand& band : chart_.bands)
-      if (cell < band.heights.size() && std::isfinite(band.heights[cell]))
-        sum += std::max(0.0, band.heights[cell]);
-    return sum;
-  }
-
-  void measure() {
-    double low = chart_.low.value_or(HUGE_VAL);
-    double high = chart_.high.value_or(-HUGE_VAL);
-    first_ = chart_.from.value_or(HUGE_VAL);
-    last_ = chart_.to.value_or(-HUGE_VAL);
-    for (const SvgSeries& series : chart_.series) {
-      for (const CurvePoint& point : series.points) {
-        if (!std::isfinite(point.y)) continue;
-        low = std::min(low, point.y);
-        high = std::max(high, point.y);
-        first_ = std::min(first_, point.x);
-        last_ = std::max(last_, point.x);
-      }
-    }
-    for (std::size_t i = 0; i < cells_; ++i)
-      high = std::max(high, stacked(i));
-    if (cells_ > 0) {
-      low = std::min(low, 0.0);
-      first_ = 0.5;
-      last_ = static_cast<double>(cells_) + 0.5;
-    }
-    for (const SvgLimit& limit : chart_.limits)
-      high = std::max(high, limit.y);
-    constexpr double furthest = 1e300;
-    first_ = std::clamp(first_, -furthest, furthest);
-    last_ = std::clamp(last_, -furthest, furthest);
-    if (!(last_ > first_)) {  // a single place in the middle
-      const double room = std::max(0.5, 1e-9 * std::abs(first_));
-      first_ -= room;
-      last_ += room;
-    }
-    up_ = round_axis(low, high, 6);
-    along_ = round_axis(first_, last_, 8);
-    if (counts()) {
-      std::erase_if(along_.ticks, [](double tick) { return tick != std::round(tick); });
-      along_.decimals = 0;
-    }
-  }
-
-  // Whether all places are whole numbers, of epochs or steps.
-  bool counts() const {
-    return std::all_of(chart_.series.begin(), chart_.series.end(), [](const SvgSeries& series) {
-      return std::all_of(series.points.begin(), series.points.end(),
-                         [](const CurvePoint& point) { return point.x == std::round(point.x); });
-    });
-  }
-
-  double at_x(double value) const {
-    const double share = (value - first_) / (last_ - first_);
-    return left + (share > 0.0 ? std::min(share, 1.0) : 0.0) * (width - left - right);
-  }
-  double at_y(double value) const {
-    return height - bottom - std::clamp(up_.place(value), 0.0, 1.0) * (height - top - bottom);
-  }
-  std::string x(double value) const { return pixels(at_x(value)); }
-  std::string y(double value) const { return pixels(at_y(value)); }
+  std::string x(double value) const { return pixels(at_.x(value)); }
+  std::string y(double value) const { return pixels(at_.y(value)); }
 
   void rectangle(const std::string& classes, const SvgSpan& at, double from_top, double tall) {
-    const double begin = at_x(at.from);
+    const double begin = at_.x(at.from);
     svg_ += fmt::format("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\">", classes,
-                        pixels(begin), pixels(from_top), pixels(std::max(0.5, at_x(at.to) - begin)),
-                        pixels(tall));
+                        pixels(begin), pixels(from_top),
+                        pixels(std::max(0.5, at_.x(at.to) - begin)), pixels(tall));
     if (!at.title.empty()) svg_ += "<title>" + escaped(at.title) + "</title>";
     svg_ += "</rect>";
   }
 
   void ground(const SvgSpan& span) {
-    if (span.to < first_ || span.from > last_) return;
+    if (!at_.shows(span)) return;
     const std::string colour = fmt::format("f{}", span.colour % svg_colours);
     const double foot = height - bottom;
     if (span.strip)
@@ -143,9 +76,9 @@ class Drawing {
     else if (span.shaded)
       rectangle("span " + colour, span, top, foot - top);
     constexpr double letter = 6.5;
-    const double begin = at_x(span.from);
+    const double begin = at_.x(span.from);
     if (!span.label.empty() &&
-        at_x(span.to) - begin > letter * static_cast<double>(span.label.size()))
+        at_.x(span.to) - begin > letter * static_cast<double>(span.label.size()))
       text(span.label, pixels(begin + 3.0), top + 12.0, "start");
   }
 
@@ -160,27 +93,25 @@ class Drawing {
   }
 
   void axes() {
-    for (const double tick : up_.ticks) {
-      level(tick == up_.low ? "axis" : "grid", tick);
-      text(up_.label(tick), pixels(left - 5.0), at_y(tick) + 4.0, "end");
+    for (const double tick : at_.up().ticks) {
+      level(tick == at_.up().low ? "axis" : "grid", tick);
+      text(at_.up().label(tick), pixels(left - 5.0), at_.y(tick) + 4.0, "end");
     }
-    for (const double tick : along_.ticks) {
-      if (tick < first_ - 1e-9 || tick > last_ + 1e-9) continue;
-      if (cells_ > 0 && tick < 1.0) continue;
+    for (const double tick : at_.along().ticks) {
       svg_ +=
           fmt::format("<path class=\"axis\" d=\"M{} {}v4\"/>", x(tick), pixels(height - bottom));
-      text(along_.label(tick), x(tick), height - bottom + 15.0, "middle");
+      text(at_.along().label(tick), x(tick), height - bottom + 15.0, "middle");
     }
     text(chart_.below, pixels((left + width - right) / 2.0), height - 5.0, "middle");
   }
 
   // Each layer is a staircase on what is below it.
   void layers() {
-    std::vector<double> floor(cells_, 0.0);
+    std::vector<double> floor(at_.cells(), 0.0);
     for (const SvgBand& band : chart_.bands) {
       std::string there;
       std::string back;
-      for (std::size_t i = 0; i < cells_; ++i) {
+      for (std::size_t i = 0; i < at_.cells(); ++i) {
         const double given = i < band.heights.size() ? band.heights[i] : 0.0;
         const double under = floor[i];
         floor[i] += std::isfinite(given) ? std::max(0.0, given) : 0.0;
@@ -198,7 +129,7 @@ class Drawing {
   void limit_line(const SvgLimit& limit) {
     level("limit", limit.y);
     text(limit.name, pixels(width - right - 2.0),
-         at_y(limit.y) + (at_y(limit.y) < 24 ? 12.0 : -4.0), "end");
+         at_.y(limit.y) + (at_.y(limit.y) < 24 ? 12.0 : -4.0), "end");
   }
 
   void line(const std::string& classes, const std::vector<CurvePoint>& points) {
@@ -225,7 +156,7 @@ class Drawing {
       return;
     }
     line(stroke + (series.faint ? " pale" : ""), series.points);
-    if (series.points.size() > most_circles || series.faint) return;
+    if (series.points.size() > most_shown_points || series.faint) return;
     for (const CurvePoint& point : series.points)
       if (std::isfinite(point.y))
         svg_ += fmt::format("<circle class=\"f{}\" cx=\"{}\" cy=\"{}\" r=\"2.2\"/>", colour,
@@ -260,27 +191,11 @@ class Drawing {
   }
 
   const SvgChart& chart_;
-  std::size_t cells_;
-  double first_ = 0.0;
-  double last_ = 1.0;
-  Axis up_;
-  Axis along_;
+  ChartLayout at_;
   std::string svg_;
 };
 
 }  // namespace
-
-bool has_values(const SvgChart& chart) {
-  const auto finite = [](double value) { return std::isfinite(value); };
-  return std::any_of(chart.series.begin(), chart.series.end(),
-                     [&](const SvgSeries& series) {
-                       return std::any_of(series.points.begin(), series.points.end(),
-                                          [&](const CurvePoint& point) { return finite(point.y); });
-                     }) ||
-         std::any_of(chart.bands.begin(), chart.bands.end(), [&](const SvgBand& band) {
-           return std::any_of(band.heights.begin(), band.heights.end(), finite);
-         });
-}
 
 std::string to_html(const SvgChart& chart) {
   return has_values(chart) ? Drawing(chart).html() : std::string();

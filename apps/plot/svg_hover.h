@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/plot/svg_chart.h>
+#include <headrace/apps/plot/chart.h>
 
 #include <vector>
 

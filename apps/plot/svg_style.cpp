@@ -1,6 +1,6 @@
+#include <headrace/apps/plot/chart.h>
 #include <headrace/apps/plot/look.h>
 #include <headrace/apps/plot/markup.h>
-#include <headrace/apps/plot/svg_chart.h>
 
 #include <array>
 
@@ -28,6 +28,10 @@ std::string variables(const Colour& paper, const Colour& ink, const Colour& fain
 }
 
 }  // namespace
+
+Colour chart_colour(std::size_t number) {
+  return colours[number % svg_colours];
+}
 
 std::string svg_chart_style() {
   std::string light = variables(look::paper, look::ink, look::faint, look::grid);

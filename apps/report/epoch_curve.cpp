@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <utility>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -52,8 +52,9 @@ std::vector<SvgSeries> column_series(const EpochLog& log, const std::string& col
   for (std::size_t i = 0; i < std::min(members.size(), most_drawn_members); ++i)
     series.push_back(
         {.points = epoch_curve(log, members[i], column), .colour = colour, .faint = true});
-  series.push_back(
-      {.name = name + ", mean", .points = mean_curve(log, members, column), .colour = colour});
+  series.push_back({.name = name.empty() ? "mean" : name + ", mean",
+                    .points = mean_curve(log, members, column),
+                    .colour = colour});
   return series;
 }
 
@@ -80,6 +81,14 @@ std::vector<SvgSpan> stage_spans(const EpochLog& log) {
 
 std::string epoch_words(const EpochLog& log) {
   return stage_spans(log).empty() ? "epoch" : "epoch, all stages";
+}
+
+SvgChart figure_chart(const EpochLog& log, const std::string& figure) {
+  SvgChart chart{.title = figure, .below = epoch_words(log), .spans = stage_spans(log)};
+  chart.series = column_series(log, "train_" + figure, "train", 0);
+  for (SvgSeries& series : column_series(log, "val_" + figure, "validation", 1))
+    chart.series.push_back(std::move(series));
+  return chart;
 }
 
 }  // namespace headrace::inline v1::app

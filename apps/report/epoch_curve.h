@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/plot/svg_chart.h>
+#include <headrace/apps/plot/chart.h>
 #include <headrace/apps/report/epoch_log.h>
 
 #include <cstddef>
@@ -19,7 +19,7 @@ std::vector<CurvePoint> epoch_curve(const EpochLog& log, std::int64_t member,
                                     const std::string& column);
 
 /// A column of metrics.csv as lines of a chart: of one member one, of several each faintly and
-/// their mean, which alone has the name.
+/// their mean, which alone has the name. The name may be empty.
 std::vector<SvgSeries> column_series(const EpochLog& log, const std::string& column,
                                      const std::string& name, std::size_t colour);
 
@@ -29,5 +29,8 @@ std::vector<SvgSpan> stage_spans(const EpochLog& log);
 
 /// What an axis over epochs counts: "epoch", or with several stages "epoch, all stages".
 std::string epoch_words(const EpochLog& log);
+
+/// train_<figure> and val_<figure> over the epochs, and the stages.
+SvgChart figure_chart(const EpochLog& log, const std::string& figure);
 
 }  // namespace headrace::inline v1::app

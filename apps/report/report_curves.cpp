@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::size_t most_curves = 24;
 
-void add(std::vector<SvgSeries>& all, std::vector<SvgSeries> more) {
-  std::move(more.begin(), more.end(), std::back_inserter(all));
-}
-
 // The last epoch of each member that was better than all before.
 void mark_best(SvgChart& chart, const EpochLog& log, const std::string& column) {
   constexpr std::size_t most_marks = 16;
@@ -35,14 +31,6 @@ void mark_best(SvgChart& chart, const EpochLog& log, const std::string& column) 
       break;
     }
   }
-}
-
-SvgChart figure_chart(const EpochLog& log, const std::string& figure) {
-  SvgChart chart{.title = figure, .below = epoch_words(log), .spans = stage_spans(log)};
-  add(chart.series, column_series(log, "train_" + figure, "train", 0));
-  add(chart.series, column_series(log, "val_" + figure, "validation", 1));
-  mark_best(chart, log, "val_" + figure);
-  return chart;
 }
 
 SvgChart step_chart(const StepHistory& steps, const std::string& name, const std::string& title) {
@@ -65,8 +53,11 @@ SvgChart step_chart(const StepHistory& steps, const std::string& name, const std
 std::string report_curves(const RunRecord& run, const StepHistory& steps) {
   std::string charts;
   const std::vector<std::string> figures = run.epochs.figures();
-  for (std::size_t i = 0; i < std::min(figures.size(), most_curves); ++i)
-    charts += to_html(figure_chart(run.epochs, figures[i]));
+  for (std::size_t i = 0; i < std::min(figures.size(), most_curves); ++i) {
+    SvgChart chart = figure_chart(run.epochs, figures[i]);
+    mark_best(chart, run.epochs, "val_" + figures[i]);
+    charts += to_html(chart);
+  }
   charts += to_html(step_chart(steps, "loss", "loss between the ends of epochs"));
   charts += to_html(step_chart(steps, "gradient_norm", "norm of the gradients"));
   charts += to_html(step_chart(steps, "learning_rate", "learning rate"));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/apps/plot/chart_scale.h>
 #include <headrace/apps/report/config_keys.h>
 #include <headrace/apps/report/run_cases.h>
 #include <headrace/apps/report/run_record.h>
@@ -30,22 +31,5 @@ std::string report_spikes(const MachineHistory& system);
 std::string report_epochs(const RunRecord& run, const StepHistory& steps);
 /// The pictures of the folder that fit into one file.
 std::string report_pictures(const RunRecord& run);
-
-/// "2.11" GiB and the like: the factor that brings bytes (a second) of at most that many to a unit,
-/// and its name.
-struct ByteScale {
-  double factor = 1.0;
-  std::string unit{};
-};
-ByteScale byte_scale(double most);
-
-/// A curve as a line of a chart, with another measure along both axes; where it is thinned, with
-/// the means of its columns.
-SvgSeries series_of(const ThinCurve& curve, double begin_x = 0.0, double factor_x = 1.0,
-                    double factor_y = 1.0);
-
-/// Points with another measure along both axes.
-std::vector<CurvePoint> scaled(const std::vector<CurvePoint>& points, double begin_x,
-                               double factor_x, double factor_y);
 
 }  // namespace headrace::inline v1::app

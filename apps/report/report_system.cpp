@@ -18,18 +18,6 @@ struct Line {
   const char* name;
 };
 
-struct TimeUnit {
-  double seconds = 1.0;
-  const char* name = "seconds";
-};
-
-TimeUnit time_unit(double seconds) {
-  if (seconds < 180.0) return {};
-  if (seconds < 3.0 * 3600.0) return {60.0, "minutes"};
-  if (seconds < 72.0 * 3600.0) return {3600.0, "hours"};
-  return {86'400.0, "days"};
-}
-
 class SystemCharts {
  public:
   explicit SystemCharts(const MachineHistory& system)

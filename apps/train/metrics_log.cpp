@@ -1,12 +1,26 @@
-#include <headrace/apps/run/csv_table.h>
+#include <headrace/apps/report/epoch_log.h>
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/train/epoch_table.h>
-#include <headrace/apps/train/metric_curves.h>
 #include <headrace/apps/train/metrics_log.h>
 
+#include <cmath>
+#include <map>
+#include <numeric>
 #include <utility>
 
 namespace headrace::inline v1::app {
+
+std::int64_t steps_before_stage(const CsvTable& metrics, std::int64_t member,
+                                const std::string& stage) {
+  const EpochLog log(metrics);
+  std::map<std::string, std::int64_t> last;
+  for (const EpochLog::Row& row : log.rows())
+    if (row.member == member && !row.stage.empty() && row.stage != stage)
+      if (const double step = log.value(row, "step"); std::isfinite(step))
+        last[row.stage] = static_cast<std::int64_t>(step);
+  return std::accumulate(last.begin(), last.end(), std::int64_t{0},
+                         [](std::int64_t sum, const auto& of) { return sum + of.second; });
+}
 
 MetricsLog::MetricsLog(RunFolder& folder, const MetricsLogOptions& options,
                        TensorBoardLog::Warn warn)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/apps/run/csv_table.h>
 #include <headrace/apps/run/metrics_writer.h>
 #include <headrace/apps/train/reports.h>
 #include <headrace/apps/train/step_rows.h>
@@ -7,10 +8,15 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace headrace::inline v1::app {
 
 class RunFolder;
+
+/// How many steps a member has done before a stage: the last of each stage before, by metrics.csv.
+std::int64_t steps_before_stage(const CsvTable& metrics, std::int64_t member,
+                                const std::string& stage);
 
 /// Writes the figures of a run to its folder: metrics.jsonl has a row now and then and one at the
 /// end of each epoch and of what follows the last, metrics.csv one an epoch, and TensorBoard's

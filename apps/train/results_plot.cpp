@@ -1,11 +1,10 @@
-#include <headrace/apps/plot/line_chart.h>
 #include <headrace/apps/plot/look.h>
-#include <headrace/apps/plot/text_table.h>
+#include <headrace/apps/report/epoch_curve.h>
 #include <headrace/apps/train/figure_text.h>
-#include <headrace/apps/train/metric_curves.h>
 #include <headrace/apps/train/results.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -19,47 +18,41 @@ constexpr int plot_width = 1200;
 constexpr int charts_height = 800;
 constexpr double plot_edge = 20.0;  // beside the pictures
 
-// Members faintly, their mean or the only one boldly, behind those that are there already.
-void add_curves(LineChart& chart, const CsvTable& metrics, const std::string& column,
-                const std::string& name, Colour colour) {
-  std::vector<std::vector<double>> curves = metric_curves(metrics, column);
-  if (curves.empty()) return;
-  const bool several = curves.size() > 1;
-  const Series bold{.values = mean_curve(curves),
-                    .colour = colour,
-                    .name = several ? name + ", mean" : name,
-                    .thickness = 2.2};
-  if (several)
-    for (std::vector<double>& curve : curves)
-      chart.series.insert(chart.series.begin(),
-                          {.values = std::move(curve), .colour = colour.paler(0.65)});
-  chart.series.push_back(bold);
-}
-
-LineChart chart_of(const CsvTable& metrics, const std::string& figure) {
-  LineChart chart{.title = figure_words(figure), .below = "epoch"};
-  add_curves(chart, metrics, "train_" + figure, "train", look::blue);
-  add_curves(chart, metrics, "val_" + figure, "validation", look::orange);
-  return chart;
-}
-
 // Of a single member the epoch whose weights were kept.
-void mark_best(LineChart& chart, const CsvTable& metrics,
-               const std::vector<FoldOutcome>& outcomes) {
+void mark_kept(SvgChart& chart, const EpochLog& log, const std::vector<FoldOutcome>& outcomes) {
   const FoldOutcome& one = outcomes.front();
   const auto found = one.validation.find(one.selected_by);
-  if (outcomes.size() > 1 || found == one.validation.end()) return;
-  const auto curves = metric_curves(metrics, "val_" + one.selected_by);
-  if (curves.size() != 1) return;
+  const std::vector<std::int64_t> members = log.members();
+  if (outcomes.size() > 1 || found == one.validation.end() || members.size() != 1) return;
   // Stages count their epochs anew: the place is that of the value.
-  const auto& values = curves.front();
-  const auto at = std::find_if(values.begin(), values.end(), [&](double value) {
-    return std::abs(value - found->second) <= 1e-9 * std::max(1.0, std::abs(value));
-  });
-  if (at == values.end()) return;
-  const auto epoch = static_cast<int>(at - values.begin()) + 1;
-  chart.mark = Mark{
-      .at = epoch, .value = *at, .text = fmt::format("kept {:.4f}", *at), .colour = look::orange};
+  const std::vector<std::size_t> rows = log.rows_of(members.front());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double value = log.value(log.rows()[rows[i]], "val_" + one.selected_by);
+    if (!(std::abs(value - found->second) <= 1e-9 * std::max(1.0, std::abs(value)))) continue;
+    chart.marks.push_back({.x = static_cast<double>(i + 1),
+                           .y = value,
+                           .title = fmt::format("kept {:.4f}", value),
+                           .colour = 1});
+    return;
+  }
+}
+
+// The loss and what selects, or beside a loss that does the learning rate.
+std::array<SvgChart, 2> curves_of(const EpochLog& log, const std::vector<FoldOutcome>& outcomes) {
+  const std::string& figure = outcomes.front().selected_by;
+  std::array charts{figure_chart(log, "loss"), figure_chart(log, figure)};
+  charts[1].title = figure_words(figure);
+  if (figure == "loss") {
+    charts[1].title = "learning rate";
+    charts[1].series = column_series(log, "learning_rate", "", 0);
+  }
+  mark_kept(charts[figure == "loss" ? 0 : 1], log, outcomes);
+  if (log.empty()) return charts;
+  for (SvgChart& chart : charts) {
+    chart.from = 1.0;
+    chart.to = static_cast<double>(log.rows_of(log.members().front()).size());
+  }
+  return charts;
 }
 
 using Named = std::map<std::string, double>;
@@ -81,51 +74,69 @@ Named mean_of(const std::vector<FoldOutcome>& outcomes, Named FoldOutcome::*spli
   return means;
 }
 
-TextTable figures_of(const std::vector<FoldOutcome>& outcomes,
-                     const std::vector<FoldOutcome>& votes) {
-  TextTable table{.title = outcomes.size() > 1 ? "mean over members" : "kept weights",
-                  .head = {"", "validation", "test"}};
-  if (!votes.empty()) table.head.emplace_back("vote, test");
+// The head first: a figure's name and what it came to.
+std::vector<std::vector<std::string>> figure_rows(const std::vector<FoldOutcome>& outcomes,
+                                                  const std::vector<FoldOutcome>& votes) {
   const Named validation = mean_of(outcomes, &FoldOutcome::validation);
   const Named test = mean_of(outcomes, &FoldOutcome::test);
+  const Named vote = votes.empty() ? Named() : votes.front().test;
   Named all = validation;
   all.insert(test.begin(), test.end());
-  if (!votes.empty()) all.insert(votes.front().test.begin(), votes.front().test.end());
-  for (const auto& [name, value] : all) {
-    table.rows.push_back({figure_words(name), shown(validation, name), shown(test, name)});
-    if (!votes.empty()) table.rows.back().push_back(shown(votes.front().test, name));
-  }
-  return table;
+  all.insert(vote.begin(), vote.end());
+  std::vector<std::vector<std::string>> rows{{"", "validation", "test"}};
+  for (const auto& [name, value] : all)
+    rows.push_back({figure_words(name), shown(validation, name), shown(test, name)});
+  if (votes.empty()) return rows;
+  rows.front().emplace_back("vote, test");
+  for (std::size_t i = 1; const auto& [name, value] : all)
+    rows[i++].push_back(shown(vote, name));
+  return rows;
 }
 
-void draw_charts(Canvas& canvas, const CsvTable& metrics, const std::vector<FoldOutcome>& outcomes,
+// As many rows as have room; names begin at the left, numbers end at the right of theirs.
+void draw_rows(Canvas& canvas, const Box& box, const std::string& title,
+               const std::vector<std::vector<std::string>>& rows) {
+  constexpr double height = 24.0;
+  constexpr double number_width = 92.0;
+  if (rows.size() < 2 || box.height < 3.0 * height) return;
+  canvas.text(title, {box.left, box.top + 0.5 * height}, look::title);
+  const double rule = box.top + 2.2 * height;
+  canvas.line(std::array{Spot{box.left, rule}, Spot{box.right(), rule}}, look::axis, 1.0);
+  const auto room = static_cast<std::size_t>(box.height / height - 1.2);
+  for (std::size_t i = 0; i < std::min(room, rows.size()); ++i) {
+    const double y = box.top + (1.6 + (i > 0 ? 0.2 : 0.0) + static_cast<double>(i)) * height;
+    TextStyle style{.colour = i == 0 ? look::faint : look::ink};
+    double right = box.right() - number_width * static_cast<double>(rows[i].size() - 1);
+    canvas.text(cut_to_width(rows[i].front(), right - box.left - 12.0, style), {box.left, y},
+                style);
+    style.anchor = Anchor::right;
+    for (std::size_t cell = 1; cell < rows[i].size(); ++cell)
+      canvas.text(rows[i][cell], {right += number_width, y}, style);
+  }
+}
+
+void draw_charts(Canvas& canvas, const EpochLog& log, const std::vector<FoldOutcome>& outcomes,
                  const std::vector<FoldOutcome>& votes) {
   const MatrixChart matrix = confusion_of_test(outcomes, votes);
   const double left = matrix.counts.empty() ? plot_width : 0.55 * plot_width;
   const double half = (charts_height - 16.0) / 2.0;
   const double gap = 8.0;  // between the charts
-  const std::string& figure = outcomes.front().selected_by;
-  LineChart loss = chart_of(metrics, "loss");
-  LineChart second = chart_of(metrics, figure);
-  if (figure == "loss") {
-    second = {.title = "learning rate", .below = "epoch"};
-    add_curves(second, metrics, "learning_rate", "", look::blue);
+  for (double top = 8.0; const SvgChart& chart : curves_of(log, outcomes)) {
+    draw(canvas, {.left = 8.0, .top = top, .width = left - 8.0, .height = half - gap}, chart);
+    top += half + gap;
   }
-  mark_best(figure == "loss" ? loss : second, metrics, outcomes);
-  draw(canvas, {.left = 8.0, .top = 8.0, .width = left - 8.0, .height = half - gap}, loss);
-  draw(canvas, {.left = 8.0, .top = 8.0 + half + gap, .width = left - 8.0, .height = half - gap},
-       second);
   if (matrix.counts.empty()) return;
   const double end = draw(
       canvas,
       {.left = left + 34.0, .top = 8.0, .width = plot_width - left - 42.0, .height = 2.0 * half},
       matrix);
-  draw(canvas,
-       {.left = left + 34.0,
-        .top = end + 16.0,
-        .width = plot_width - left - 60.0,
-        .height = charts_height - end - 24.0},
-       figures_of(outcomes, votes));
+  draw_rows(canvas,
+            {.left = left + 34.0,
+             .top = end + 16.0,
+             .width = plot_width - left - 60.0,
+             .height = charts_height - end - 24.0},
+            outcomes.size() > 1 ? "mean over members" : "kept weights",
+            figure_rows(outcomes, votes));
 }
 
 bool same_classes(const Confusion& a, const Confusion& b) {
@@ -172,7 +183,7 @@ std::vector<std::byte> results_png(const CsvTable& metrics,
           .width = plot_width - 2.0 * plot_edge,
           .height = strip},
          pictures);
-  draw_charts(canvas, metrics, outcomes, review.votes);
+  draw_charts(canvas, EpochLog(metrics), outcomes, review.votes);
   return canvas.png();
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/watch/system_history.h>
+#include <headrace/apps/plot/thinning.h>
 #include <headrace/monitor/system/busiest_tally.h>
 #include <headrace/monitor/system/cpu_spikes.h>
 #include <headrace/monitor/system/system_facts.h>
@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -30,9 +31,13 @@ class Findings {
   const monitor::BusiestTally& processes() const { return processes_; }
   std::optional<monitor::MachineFacts> machine() const { return facts_.machine(); }
   std::optional<monitor::GpuFacts> gpu() const { return facts_.gpu(); }
-  const SystemHistory& history() const { return history_; }
+  /// A share over the seconds that were watched: "machine", "tree" (of the cores that it may use),
+  /// "memory", "gpu_busy" or "gpu_memory". Null where no sample told it.
+  const ThinCurve* curve(const std::string& name) const;
 
  private:
+  void put(const monitor::SystemSample& sample, const char* name, std::optional<double> share);
+
   std::size_t samples_ = 0;
   monitor::SystemSample last_{};
   double first_cpu_s_ = 0.0;
@@ -42,7 +47,7 @@ class Findings {
   monitor::CpuSpikes spikes_;
   monitor::BusiestTally processes_;
   monitor::SystemFacts facts_;
-  SystemHistory history_;
+  std::map<std::string, ThinCurve> curves_;
 };
 
 }  // namespace headrace::inline v1::app

@@ -1,77 +1,83 @@
-#include <headrace/apps/plot/line_chart.h>
-#include <headrace/apps/plot/look.h>
+#include <headrace/apps/plot/chart_scale.h>
 #include <headrace/apps/watch/watch_plot.h>
-
-#include <algorithm>
 
 #include <fmt/format.h>
 
 namespace headrace::inline v1::app {
 namespace {
 
-constexpr int width = 1200;
+constexpr int sheet_width = 1200;
 constexpr int chart_height = 300;
-constexpr double edge = 8.0;
+constexpr double sheet_edge = 8.0;
+constexpr std::size_t blue = 0;
+constexpr std::size_t orange = 1;
 
-void add_curve(LineChart& chart, const SystemHistory& history, Curve curve, const char* name,
-               Colour colour) {
-  if (!history.has(curve)) return;
-  std::vector<double> values = history.values(curve);
-  for (double& value : values)
-    value *= 100.0;
-  chart.series.push_back(
-      {.values = std::move(values), .colour = colour, .name = name, .thickness = 1.6});
-}
-
-LineChart empty_chart(const SystemHistory& history, std::string title) {
-  return {.title = std::move(title),
-          .below = std::string(history.unit()),
-          .range = Range{.low = 0.0, .high = 100.0}};
-}
-
-// The darker the higher: 70, 80, 90 %.
-void shade_spikes(LineChart& chart, const Findings& findings) {
-  const double unit_s = findings.history().unit_s();
-  for (const monitor::CpuSpike& spike : findings.spikes().spikes()) {
-    const double paler = spike.level >= 0.9 ? 0.70 : spike.level >= 0.8 ? 0.80 : 0.88;
-    chart.bands.push_back({.from = spike.start_s / unit_s + 0.5,
-                           .to = (spike.start_s + spike.length_s) / unit_s + 0.5,
-                           .colour = look::orange.paler(paler)});
+class WatchCharts {
+ public:
+  WatchCharts(const std::string& title, const Findings& findings)
+      : findings_(findings), unit_(time_unit(findings.seconds())) {
+    SvgChart& cpu = add("CPU");
+    line(cpu, "machine", "all CPUs", orange);
+    line(cpu, "tree", "watched, of its cores", blue);
+    shade_spikes(cpu);
+    cpu.unit += ": " + title;
+    SvgChart& memory = add("memory in use");
+    line(memory, "memory", "RAM", orange);
+    line(memory, "gpu_memory", "VRAM", blue);
+    if (findings.curve("gpu_busy") != nullptr)
+      line(add("GPU busy, of the time"), "gpu_busy", "", blue);
   }
-}
 
-std::vector<LineChart> charts_of(const std::string& title, const Findings& findings) {
-  const SystemHistory& history = findings.history();
-  std::vector<LineChart> charts;
-  LineChart& cpu = charts.emplace_back(empty_chart(history, fmt::format("{}: CPU, %", title)));
-  add_curve(cpu, history, Curve::machine, "all CPUs", look::orange);
-  add_curve(cpu, history, Curve::tree, "watched, of its cores", look::blue);
-  shade_spikes(cpu, findings);
-  if (!cpu.bands.empty()) cpu.title += ", spikes shaded";
-  LineChart& memory = charts.emplace_back(empty_chart(history, "memory in use, %"));
-  add_curve(memory, history, Curve::memory, "RAM", look::orange);
-  add_curve(memory, history, Curve::gpu_memory, "VRAM", look::blue);
-  if (history.has(Curve::gpu_busy)) {
-    LineChart& gpu = charts.emplace_back(empty_chart(history, "GPU busy, % of the time"));
-    add_curve(gpu, history, Curve::gpu_busy, "", look::blue);
+  std::vector<std::byte> png() const {
+    Canvas canvas(sheet_width, chart_height * static_cast<int>(charts_.size()));
+    for (std::size_t i = 0; i < charts_.size(); ++i)
+      draw(canvas,
+           {.left = sheet_edge,
+            .top = sheet_edge + static_cast<double>(chart_height) * static_cast<double>(i),
+            .width = sheet_width - 2.0 * sheet_edge,
+            .height = chart_height - sheet_edge},
+           charts_[i]);
+    return canvas.png();
   }
-  return charts;
-}
+
+ private:
+  SvgChart& add(const std::string& title) {
+    return charts_.emplace_back(SvgChart{
+        .title = title, .unit = "%", .below = unit_.name, .low = 0.0, .high = 100.0, .from = 0.0});
+  }
+
+  void line(SvgChart& chart, const char* share, const char* name, std::size_t colour) const {
+    const ThinCurve* curve = findings_.curve(share);
+    if (curve == nullptr) return;
+    SvgSeries& drawn =
+        chart.series.emplace_back(series_of(*curve, 0.0, 1.0 / unit_.seconds, 100.0));
+    drawn.name = name;
+    drawn.colour = colour;
+  }
+
+  // Red from 90 %, orange from 80, amber from 70.
+  void shade_spikes(SvgChart& chart) const {
+    constexpr auto levels = monitor::CpuSpikes::levels;
+    for (const monitor::CpuSpike& spike : findings_.spikes().spikes()) {
+      const std::size_t colour = spike.level >= levels[2] ? 7 : spike.level >= levels[1] ? 1 : 5;
+      chart.spans.push_back({.from = spike.start_s / unit_.seconds,
+                             .to = (spike.start_s + spike.length_s) / unit_.seconds,
+                             .colour = colour});
+    }
+    if (!chart.spans.empty()) chart.unit += ", spikes shaded";
+  }
+
+  const Findings& findings_;
+  TimeUnit unit_;
+  std::vector<SvgChart> charts_;
+};
 
 }  // namespace
 
 std::vector<std::byte> watch_png(const std::string& title, const Findings& findings) {
-  if (findings.history().places() < 2) return {};
-  const std::vector<LineChart> charts = charts_of(title, findings);
-  Canvas canvas(width, chart_height * static_cast<int>(charts.size()));
-  for (std::size_t i = 0; i < charts.size(); ++i)
-    draw(canvas,
-         {.left = edge,
-          .top = edge + static_cast<double>(chart_height) * static_cast<double>(i),
-          .width = width - 2.0 * edge,
-          .height = chart_height - edge},
-         charts[i]);
-  return canvas.png();
+  constexpr double least_s = 1.1;  // so that the second second says something
+  if (findings.seconds() < least_s) return {};
+  return WatchCharts(title, findings).png();
 }
 
 }  // namespace headrace::inline v1::app

@@ -9,7 +9,7 @@
 namespace headrace::inline v1::app {
 
 /// CPU, memory and, where there is one, the GPU over time, spikes shaded: a PNG file. Empty where
-/// less than two places of the time have values.
+/// only the first second was watched.
 std::vector<std::byte> watch_png(const std::string& title, const Findings& findings);
 
 }  // namespace headrace::inline v1::app

@@ -1,7 +1,6 @@
 // What is kept of a run's figures, step by step.
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/train/epoch_table.h>
-#include <headrace/apps/train/metric_curves.h>
 #include <headrace/apps/train/metrics_log.h>
 #include <headrace/apps/train/run_view.h>
 #include <headrace/engine/plan/pipeline.h>

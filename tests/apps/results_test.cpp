@@ -1,8 +1,9 @@
 // results.csv and results.png of a run folder.
 #include <headrace/apps/plot/axis.h>
 #include <headrace/apps/plot/canvas.h>
+#include <headrace/apps/plot/chart.h>
 #include <headrace/apps/plot/look.h>
-#include <headrace/apps/train/metric_curves.h>
+#include <headrace/apps/report/epoch_curve.h>
 #include <headrace/apps/train/results.h>
 #include <headrace/loaders/image/image_decoder.h>
 #include <headrace/tests/support/content_of.h>
@@ -80,9 +81,9 @@ app::CsvTable metrics(int members, int epochs) {
 
 FoldOutcome outcome_of(const app::CsvTable& table, bool with_confusion) {
   double best = 0.0;
-  const auto curves = app::metric_curves(table, "val_accuracy");
-  for (const double value : curves.front())
-    best = std::max(best, value);
+  const app::EpochLog log(table);
+  for (const std::size_t row : log.rows_of(0))
+    best = std::max(best, log.value(log.rows()[row], "val_accuracy"));
   FoldOutcome one{
       .selected_by = "accuracy", .validation = {{"accuracy", best}}, .test = {{"accuracy", 0.8}}};
   if (with_confusion)
@@ -135,26 +136,60 @@ TEST_CASE("an axis ends at round numbers and has no more ticks than it may") {
   const Axis flat = app::round_axis(0.5, 0.5, 5);
   CHECK(flat.low < 0.5);
   CHECK(flat.high > 0.5);
-  CHECK((app::counting_axis(1, 50, 6).ticks == std::vector<double>{1, 10, 20, 30, 40, 50}));
-  CHECK((app::counting_axis(1, 4, 9).ticks == std::vector<double>{1, 2, 3, 4}));
-  CHECK((app::counting_axis(1, 1, 9).ticks == std::vector<double>{1}));
+}
+
+TEST_CASE("a canvas shows all that a chart has, and nothing of one without a number") {
+  const auto drawn = [](const app::SvgChart& chart) {
+    app::Canvas canvas(400, 300);
+    app::draw(canvas, {.width = 400.0, .height = 300.0}, chart);
+    return decode(canvas.png());
+  };
+  const auto inside = [](const Picture& picture, app::Colour colour) {
+    return picture.count(colour, 80, 45, 380, 254);
+  };
+  CHECK(drawn({.title = "loss", .series = {{.points = {{1.0, std::nan("")}}}}})
+            .count({255, 255, 255}, 0, 0, 400, 300) == 400 * 300);
+  const app::SvgChart chart{
+      .title = "loss",
+      .series = {{.name = "train", .points = {{1.0, 1.0}, {2.0, std::nan("")}, {4.0, 2.0}}}},
+      .bands = {{.name = "a", .heights = {1.0, std::nan(""), -1.0, 2.0}, .colour = 2}},
+      .spans = {{.from = 2.0, .to = 3.0, .colour = 7}},
+      .marks = {{.x = 4.0, .y = 2.0, .title = "kept", .colour = 1}},
+      .limits = {{.y = 3.5, .name = "all"}}};
+  const Picture all = drawn(chart);
+  CHECK(inside(all, app::chart_colour(0)) > 20);  // two points by themselves
+  CHECK(inside(all, app::chart_colour(1)) > 20);
+  CHECK(inside(all, app::chart_colour(2).paler(0.2)) > 5000);
+  CHECK(inside(all, app::chart_colour(7).paler(0.8)) > 5000);
+  CHECK(inside(all, app::look::ink) > 100);
+  CHECK(all.count(app::chart_colour(1), 0, 0, 400, 45) > 20);  // the legend's
+  CHECK(inside(drawn({.series = {{.points = {{1e18, 0.5}}}}}), app::chart_colour(0)) > 20);
+  app::SvgChart thinned{.series = {{.points = {{0.0, 0.0}, {10.0, 1.0}}}}};
+  thinned.series.front().means = {{0.0, 0.5}, {10.0, 0.5}};
+  CHECK(inside(drawn(thinned), app::chart_colour(0)) > 400);
+  CHECK(inside(drawn(thinned), app::chart_colour(0).paler(0.75)) > 100);
 }
 
 TEST_CASE("a curve is a member's column; an epoch that was done twice counts once") {
   const app::CsvTable table = app::read_csv(
       "member,stage,epoch,val_f1\n1,a,0,0.5\n0,a,0,0.1\n0,a,1,0.2\n0,b,0,nan\n0,b,1,0.4\n"
       "0,a,1,0.25\n1,a,1,\n");
-  const auto curves = app::metric_curves(table, "val_f1");
-  REQUIRE(curves.size() == 2);
-  REQUIRE(curves[0].size() == 4);
-  CHECK(curves[0][1] == 0.25);
-  CHECK(std::isnan(curves[0][2]));
-  CHECK(curves[0][3] == 0.4);
-  const std::vector<double> mean = app::mean_curve(curves);
-  CHECK(mean[0] == doctest::Approx(0.3));
-  CHECK(mean[1] == 0.25);
-  CHECK(std::isnan(mean[2]));
-  CHECK(app::metric_curves(table, "val_loss").empty());
+  const app::EpochLog log(table);
+  const std::vector<app::SvgSeries> curves = app::column_series(log, "val_f1", "f1", 0);
+  REQUIRE(curves.size() == 3);
+  REQUIRE(curves[0].points.size() == 3);  // of four epochs one has no number
+  CHECK(curves[0].faint);
+  CHECK(curves[0].points[1].x == 2.0);
+  CHECK(curves[0].points[1].y == 0.25);
+  CHECK(curves[0].points[2].x == 4.0);
+  CHECK(curves[0].points[2].y == 0.4);
+  CHECK(curves[2].name == "f1, mean");
+  const std::vector<app::CurvePoint>& mean = curves[2].points;
+  REQUIRE(mean.size() == 3);
+  CHECK(mean[0].y == doctest::Approx(0.3));
+  CHECK(mean[1].y == 0.25);
+  CHECK(mean[2].x == 4.0);
+  CHECK(app::column_series(log, "val_loss", "loss", 0).empty());
 }
 
 TEST_CASE("results.csv has a row for each member, for mean and spread, and for their vote") {

@@ -185,26 +185,26 @@ TEST_CASE("what is shown while it is watched fits the terminal") {
   CHECK(watch_line(machine, findings) == "GPU: n/a | CPU: 90 % | RAM: 32.0/64.0 GiB");
 }
 
-TEST_CASE("a history has a mean a second, later a minute, and gaps where nothing was told") {
-  SystemHistory history;
-  SystemSample sample = sample_at(0.5, 0.2);
-  sample.interval_s = 0.5;
-  history.add(sample);
-  sample.at_s = 1.0;
-  sample.machine_share = 0.4;
-  history.add(sample);
-  CHECK(history.values(Curve::machine).at(0) == doctest::Approx(0.3));
-  sample.at_s = 4.0;  // two seconds nobody looked, then one of them
-  history.add(sample);
-  CHECK(std::isnan(history.values(Curve::machine).at(2)));
-  CHECK(history.values(Curve::machine).at(3) == doctest::Approx(0.4));
-  CHECK_FALSE(history.has(Curve::gpu_busy));
-  CHECK(history.unit() == "seconds");
-  for (double at_s = 5.0; at_s < 9000.0; at_s += 1.0)
-    history.add(sample_at(at_s, 0.5));
-  CHECK(history.unit() == "minutes");
-  CHECK(history.places() < 200);
-  CHECK(history.values(Curve::machine).at(100) == doctest::Approx(0.5));
+TEST_CASE("a watch has its shares over time, in bounded memory, with gaps where nothing was told") {
+  Findings findings;
+  findings.add(sample_at(1.0, 0.2));
+  const auto machine = [&] { return findings.curve("machine")->points(); };
+  REQUIRE(machine().size() == 2);
+  CHECK(machine()[0].x == 0.0);  // the sample speaks for its interval
+  CHECK(machine()[1].x == 1.0);
+  CHECK(findings.curve("tree")->mean() == doctest::Approx(0.5));
+  CHECK(findings.curve("memory")->mean() == doctest::Approx(0.5));
+  CHECK(findings.curve("gpu_busy") == nullptr);
+  CHECK(findings.curve("gpu_memory") == nullptr);
+  findings.add(sample_at(100.0, 0.4));
+  CHECK(std::isnan(machine().at(2).y));
+  CHECK(machine().at(3).y == 0.4);
+  for (double at_s = 101.0; at_s < 9000.0; at_s += 1.0)
+    findings.add(sample_at(at_s, 0.5));
+  CHECK(machine().size() < 2100);
+  CHECK(findings.curve("machine")->means().size() < 1100);
+  CHECK(findings.curve("machine")->means().back().y == doctest::Approx(0.5));
+  CHECK(watch_png("python 7", findings).size() > 1000);
 }
 
 TEST_CASE("a picture needs two seconds") {

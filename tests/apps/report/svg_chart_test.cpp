@@ -1,5 +1,5 @@
+#include <headrace/apps/plot/chart.h>
 #include <headrace/apps/plot/markup.h>
-#include <headrace/apps/plot/svg_chart.h>
 #include <headrace/apps/plot/svg_hover.h>
 #include <headrace/tests/apps/report/tag_balance.h>
 #include <headrace/tests/apps/started_program.h>

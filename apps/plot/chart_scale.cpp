@@ -1,4 +1,4 @@
-#include <headrace/apps/report/report_sections.h>
+#include <headrace/apps/plot/chart_scale.h>
 
 #include <array>
 
@@ -11,6 +11,13 @@ ByteScale byte_scale(double most) {
   for (; most >= 1024.0 * unit && place + 1 < units.size(); ++place)
     unit *= 1024.0;
   return {.factor = 1.0 / unit, .unit = units[place]};
+}
+
+TimeUnit time_unit(double seconds) {
+  if (seconds < 180.0) return {};
+  if (seconds < 3.0 * 3600.0) return {60.0, "minutes"};
+  if (seconds < 72.0 * 3600.0) return {3600.0, "hours"};
+  return {86'400.0, "days"};
 }
 
 SvgSeries series_of(const ThinCurve& curve, double begin_x, double factor_x, double factor_y) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/apps/plot/canvas.h>
 #include <headrace/apps/plot/thinning.h>
 
 #include <cstddef>
@@ -11,6 +12,10 @@ namespace headrace::inline v1::app {
 
 /// Colours that a chart has, by number: blue, orange, green, purple, sky, amber, grey, red.
 inline constexpr std::size_t svg_colours = 8;
+Colour chart_colour(std::size_t number);
+
+/// Longer curves are lines without discs at their points.
+inline constexpr std::size_t most_shown_points = 40;
 
 struct SvgSeries {
   std::string name{};  ///< in the legend; empty: not there
@@ -76,6 +81,10 @@ bool has_values(const SvgChart& chart);
 /// Names and titles may hold anything. Looks right where the page has svg_chart_style(). Empty
 /// without a number.
 std::string to_html(const SvgChart& chart);
+
+/// Draws the same chart into a box of a canvas: title and legend above. The titles of marks are in
+/// the legend, those of spans nowhere. Nothing without a number.
+void draw(Canvas& canvas, const Box& box, const SvgChart& chart);
 
 /// Rules of CSS that charts need, for light and dark screens and for paper.
 std::string svg_chart_style();
