@@ -73,9 +73,6 @@ struct SvgChart {
   std::vector<SvgLimit> limits{};
 };
 
-/// Whether there is a number to draw.
-bool has_values(const SvgChart& chart);
-
 /// A chart as a `<figure>` of HTML: title and legend as text, an inline `<svg>` that is as wide as
 /// there is room, and what is at a place as its `<title>`, which browsers show under the mouse.
 /// Names and titles may hold anything. Looks right where the page has svg_chart_style(). Empty

@@ -25,20 +25,9 @@ bool has_whole_places(const SvgChart& chart) {
 
 }  // namespace
 
-bool has_values(const SvgChart& chart) {
-  const auto finite = [](double value) { return std::isfinite(value); };
-  return std::any_of(chart.series.begin(), chart.series.end(),
-                     [&](const SvgSeries& series) {
-                       return std::any_of(series.points.begin(), series.points.end(),
-                                          [&](const CurvePoint& point) { return finite(point.y); });
-                     }) ||
-         std::any_of(chart.bands.begin(), chart.bands.end(), [&](const SvgBand& band) {
-           return std::any_of(band.heights.begin(), band.heights.end(), finite);
-         });
-}
-
 ChartLayout::ChartLayout(const SvgChart& chart, const Box& box) : box_(box) {
   measure(chart);
+  if (empty_) return;
   place_axes(has_whole_places(chart));
 }
 
@@ -50,14 +39,18 @@ void ChartLayout::measure(const SvgChart& chart) {
   for (const SvgSeries& series : chart.series) {
     for (const CurvePoint& point : series.points) {
       if (!std::isfinite(point.y)) continue;
+      empty_ = false;
       low_ = std::min(low_, point.y);
       high_ = std::max(high_, point.y);
       first_ = std::min(first_, point.x);
       last_ = std::max(last_, point.x);
     }
   }
-  for (const SvgBand& band : chart.bands)
+  for (const SvgBand& band : chart.bands) {
     cells_ = std::max(cells_, band.heights.size());
+    for (const double tall : band.heights)
+      empty_ = empty_ && !std::isfinite(tall);
+  }
   for (std::size_t i = 0; i < cells_; ++i)
     high_ = std::max(high_, stacked(chart, i));
   if (cells_ > 0) {

@@ -11,9 +11,11 @@ namespace headrace::inline v1::app {
 /// Where the values of a chart stand, whatever draws it.
 class ChartLayout {
  public:
-  /// `box` is that of the lines alone. The chart has_values().
+  /// `box` is that of the lines alone.
   ChartLayout(const SvgChart& chart, const Box& box);
 
+  /// Whether there is no number to draw; then nothing else is known.
+  bool empty() const { return empty_; }
   const Box& box() const { return box_; }
   /// Of the heights; begins and ends at a tick.
   const Axis& up() const { return up_; }
@@ -32,6 +34,7 @@ class ChartLayout {
   void place_axes(bool counts);
 
   Box box_;
+  bool empty_ = true;
   std::size_t cells_ = 0;
   double first_ = 0.0;
   double last_ = 1.0;

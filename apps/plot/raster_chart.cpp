@@ -30,6 +30,7 @@ class Raster {
         box_(at_.box()) {}
 
   void run() {
+    if (at_.empty()) return;
     for (const SvgSpan& span : chart_.spans)
       if (at_.shows(span)) ground(span);
     axes();
@@ -174,7 +175,7 @@ class Raster {
 }  // namespace
 
 void draw(Canvas& canvas, const Box& box, const SvgChart& chart) {
-  if (has_values(chart)) Raster(canvas, box, chart).run();
+  Raster(canvas, box, chart).run();
 }
 
 }  // namespace headrace::inline v1::app

@@ -36,6 +36,7 @@ class Drawing {
                     .height = height - top - bottom}) {}
 
   std::string html() {
+    if (at_.empty()) return {};
     for (const SvgSpan& span : chart_.spans)
       ground(span);
     axes();
@@ -198,7 +199,7 @@ class Drawing {
 }  // namespace
 
 std::string to_html(const SvgChart& chart) {
-  return has_values(chart) ? Drawing(chart).html() : std::string();
+  return Drawing(chart).html();
 }
 
 }  // namespace headrace::inline v1::app

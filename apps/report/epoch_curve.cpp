@@ -1,3 +1,4 @@
+#include <headrace/apps/plot/chart_scale.h>
 #include <headrace/apps/report/epoch_curve.h>
 
 #include <algorithm>
@@ -7,53 +8,44 @@
 namespace headrace::inline v1::app {
 namespace {
 
-// At each epoch over the members that have it.
+// At each epoch 1, 2, ... the mean over those members that have it, all stages end to end.
 std::vector<CurvePoint> mean_curve(const EpochLog& log, const std::vector<std::int64_t>& members,
-                                   const std::string& column) {
-  std::vector<double> sums;
-  std::vector<double> counts;
+                                   const std::string& column, double factor) {
+  struct Mean {
+    double sum = 0.0;
+    double count = 0.0;
+  };
+  std::vector<Mean> means;
   for (const std::int64_t member : members) {
     const std::vector<std::size_t> rows = log.rows_of(member);
-    if (rows.size() > sums.size()) {
-      sums.resize(rows.size());
-      counts.resize(rows.size());
-    }
+    means.resize(std::max(means.size(), rows.size()));
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const double value = log.value(log.rows()[rows[i]], column);
       if (!std::isfinite(value)) continue;
-      sums[i] += value;
-      counts[i] += 1.0;
+      means[i].sum += value;
+      means[i].count += 1.0;
     }
   }
   ThinCurve curve;
-  for (std::size_t i = 0; i < sums.size(); ++i)
-    if (counts[i] > 0.0) curve.add(static_cast<double>(i + 1), sums[i] / counts[i]);
-  return curve.points();
+  for (std::size_t i = 0; i < means.size(); ++i)
+    if (means[i].count > 0.0) curve.add(static_cast<double>(i + 1), means[i].sum / means[i].count);
+  return scaled(curve.points(), 0.0, 1.0, factor);
 }
 
 }  // namespace
 
-std::vector<CurvePoint> epoch_curve(const EpochLog& log, std::int64_t member,
-                                    const std::string& column) {
-  ThinCurve curve;
-  const std::vector<std::size_t> rows = log.rows_of(member);
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    curve.add(static_cast<double>(i + 1), log.value(log.rows()[rows[i]], column));
-  return curve.points();
-}
-
 std::vector<SvgSeries> column_series(const EpochLog& log, const std::string& column,
-                                     const std::string& name, std::size_t colour) {
+                                     const std::string& name, std::size_t colour, double factor) {
   std::vector<SvgSeries> series;
   if (!log.has(column)) return series;
   const std::vector<std::int64_t> members = log.members();
   if (members.size() == 1)
-    return {{.name = name, .points = epoch_curve(log, members[0], column), .colour = colour}};
+    return {{.name = name, .points = mean_curve(log, members, column, factor), .colour = colour}};
   for (std::size_t i = 0; i < std::min(members.size(), most_drawn_members); ++i)
     series.push_back(
-        {.points = epoch_curve(log, members[i], column), .colour = colour, .faint = true});
+        {.points = mean_curve(log, {members[i]}, column, factor), .colour = colour, .faint = true});
   series.push_back({.name = name.empty() ? "mean" : name + ", mean",
-                    .points = mean_curve(log, members, column),
+                    .points = mean_curve(log, members, column, factor),
                     .colour = colour});
   return series;
 }
@@ -83,11 +75,20 @@ std::string epoch_words(const EpochLog& log) {
   return stage_spans(log).empty() ? "epoch" : "epoch, all stages";
 }
 
-SvgChart figure_chart(const EpochLog& log, const std::string& figure) {
-  SvgChart chart{.title = figure, .below = epoch_words(log), .spans = stage_spans(log)};
-  chart.series = column_series(log, "train_" + figure, "train", 0);
-  for (SvgSeries& series : column_series(log, "val_" + figure, "validation", 1))
+SvgChart epoch_chart(const EpochLog& log, const std::string& title, const std::string& unit) {
+  return {.title = title, .unit = unit, .below = epoch_words(log), .spans = stage_spans(log)};
+}
+
+void add_column(SvgChart& chart, const EpochLog& log, const std::string& column,
+                const std::string& name, std::size_t colour, double factor) {
+  for (SvgSeries& series : column_series(log, column, name, colour, factor))
     chart.series.push_back(std::move(series));
+}
+
+SvgChart figure_chart(const EpochLog& log, const std::string& figure) {
+  SvgChart chart = epoch_chart(log, figure);
+  add_column(chart, log, "train_" + figure, "train", 0);
+  add_column(chart, log, "val_" + figure, "validation", 1);
   return chart;
 }
 

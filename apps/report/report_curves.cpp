@@ -33,6 +33,8 @@ void mark_best(SvgChart& chart, const EpochLog& log, const std::string& column) 
   }
 }
 
+}  // namespace
+
 SvgChart step_chart(const StepHistory& steps, const std::string& name, const std::string& title) {
   SvgChart chart{.title = title, .below = "step"};
   const auto found = steps.curves.find(name);
@@ -47,8 +49,6 @@ SvgChart step_chart(const StepHistory& steps, const std::string& name, const std
   if (chart.series.size() == 1) chart.series.front().name.clear();
   return chart;
 }
-
-}  // namespace
 
 std::string report_curves(const RunRecord& run, const StepHistory& steps) {
   std::string charts;

@@ -67,17 +67,11 @@ SvgChart memory_chart(const RunRecord& run, const Measure& measure) {
   for (const PhaseName& phase : phases)
     most = std::max(most, most_of(log, std::string(phase.column) + measure.column));
   const ByteScale scale = byte_scale(most);
-  SvgChart chart{.title = measure.title,
-                 .unit = scale.unit,
-                 .below = epoch_words(log),
-                 .low = 0.0,
-                 .spans = stage_spans(log)};
+  SvgChart chart = epoch_chart(log, measure.title, scale.unit);
+  chart.low = 0.0;
   for (const PhaseName& phase : phases)
-    for (SvgSeries& series : column_series(log, std::string(phase.column) + measure.column,
-                                           phase.shown, phase.colour)) {
-      series.points = scaled(series.points, 0.0, 1.0, scale.factor);
-      chart.series.push_back(std::move(series));
-    }
+    add_column(chart, log, std::string(phase.column) + measure.column, phase.shown, phase.colour,
+               scale.factor);
   const std::string column = measure.column;
   const auto limit = column == "process_bytes"         ? limit_of(run, "limit")
                      : column == "reserved_peak_bytes" ? limit_of(run, "gpu")

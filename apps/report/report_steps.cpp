@@ -55,40 +55,23 @@ SvgChart budget_chart(const EpochLog& log) {
 }
 
 SvgChart stall_chart(const EpochLog& log) {
-  SvgChart chart{.title = "Share of the time that steps waited for data",
-                 .unit = "%",
-                 .below = epoch_words(log),
-                 .low = 0.0,
-                 .spans = stage_spans(log)};
-  chart.series = column_series(log, "data_stall_fraction", "data stall", 1);
-  for (SvgSeries& series : chart.series)
-    series.points = scaled(series.points, 0.0, 1.0, 100.0);
+  SvgChart chart = epoch_chart(log, "Share of the time that steps waited for data", "%");
+  chart.low = 0.0;
+  add_column(chart, log, "data_stall_fraction", "data stall", 1, 100.0);
   return chart;
 }
 
-SvgChart epoch_chart(const EpochLog& log) {
-  SvgChart chart{.title = "Time of an epoch",
-                 .unit = "s",
-                 .below = epoch_words(log),
-                 .low = 0.0,
-                 .spans = stage_spans(log)};
-  chart.series = column_series(log, "epoch_s", "epoch", 0);
-  for (SvgSeries& series : column_series(log, "validation_s", "validation in it", 1))
-    chart.series.push_back(std::move(series));
+SvgChart time_chart(const EpochLog& log) {
+  SvgChart chart = epoch_chart(log, "Time of an epoch", "s");
+  chart.low = 0.0;
+  add_column(chart, log, "epoch_s", "epoch", 0);
+  add_column(chart, log, "validation_s", "validation in it", 1);
   return chart;
 }
 
-SvgChart rate_chart(const StepHistory& steps) {
-  SvgChart chart{.title = "Samples a second", .below = "step", .low = 0.0};
-  const auto found = steps.curves.find("samples_per_s");
-  if (found == steps.curves.end()) return chart;
-  std::size_t colour = 0;
-  for (const auto& [member, curve] : found->second) {
-    if (curve.empty()) continue;
-    SvgSeries& line = chart.series.emplace_back(series_of(curve));
-    if (found->second.size() > 1) line.name = fmt::format("member {}", member);
-    line.colour = colour++;
-  }
+SvgChart rate_over_steps(const StepHistory& steps) {
+  SvgChart chart = step_chart(steps, "samples_per_s", "Samples a second");
+  chart.low = 0.0;
   return chart;
 }
 
@@ -111,7 +94,7 @@ std::string sentence(const EpochLog& log) {
 std::string report_steps(const RunRecord& run, const StepHistory& steps) {
   const EpochLog& log = run.epochs;
   const std::string charts = to_html(budget_chart(log)) + to_html(stall_chart(log)) +
-                             to_html(rate_chart(steps)) + to_html(epoch_chart(log));
+                             to_html(rate_over_steps(steps)) + to_html(time_chart(log));
   return section("Where the time went",
                  charts.empty() ? charts : paragraph(sentence(log)) + chart_grid(charts));
 }

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -57,11 +58,6 @@ std::array<SvgChart, 2> curves_of(const EpochLog& log, const std::vector<FoldOut
 
 using Named = std::map<std::string, double>;
 
-std::string shown(const Named& figures, const std::string& name) {
-  const auto found = figures.find(name);
-  return found == figures.end() ? "" : figure_text(found->second);
-}
-
 // Of each figure the mean of those members that have it.
 Named mean_of(const std::vector<FoldOutcome>& outcomes, Named FoldOutcome::*split) {
   std::map<std::string, std::vector<double>> values;
@@ -77,19 +73,21 @@ Named mean_of(const std::vector<FoldOutcome>& outcomes, Named FoldOutcome::*spli
 // The head first: a figure's name and what it came to.
 std::vector<std::vector<std::string>> figure_rows(const std::vector<FoldOutcome>& outcomes,
                                                   const std::vector<FoldOutcome>& votes) {
-  const Named validation = mean_of(outcomes, &FoldOutcome::validation);
-  const Named test = mean_of(outcomes, &FoldOutcome::test);
-  const Named vote = votes.empty() ? Named() : votes.front().test;
-  Named all = validation;
-  all.insert(test.begin(), test.end());
-  all.insert(vote.begin(), vote.end());
-  std::vector<std::vector<std::string>> rows{{"", "validation", "test"}};
-  for (const auto& [name, value] : all)
-    rows.push_back({figure_words(name), shown(validation, name), shown(test, name)});
-  if (votes.empty()) return rows;
-  rows.front().emplace_back("vote, test");
-  for (std::size_t i = 1; const auto& [name, value] : all)
-    rows[i++].push_back(shown(vote, name));
+  std::vector<std::pair<std::string, Named>> columns{
+      {"validation", mean_of(outcomes, &FoldOutcome::validation)},
+      {"test", mean_of(outcomes, &FoldOutcome::test)}};
+  if (!votes.empty()) columns.emplace_back("vote, test", votes.front().test);
+  std::vector<std::vector<std::string>> rows{{""}};
+  Named all;
+  for (const auto& [head, figures] : columns) {
+    rows.front().push_back(head);
+    all.insert(figures.begin(), figures.end());
+  }
+  for (const auto& [name, value] : all) {
+    auto& row = rows.emplace_back(std::vector{figure_words(name)});
+    for (const auto& [head, figures] : columns)
+      row.push_back(figures.contains(name) ? figure_text(figures.at(name)) : "");
+  }
   return rows;
 }
 
