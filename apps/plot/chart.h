@@ -11,13 +11,13 @@
 namespace headrace::inline v1::app {
 
 /// Colours that a chart has, by number: blue, orange, green, purple, sky, amber, grey, red.
-inline constexpr std::size_t svg_colours = 8;
+inline constexpr std::size_t chart_colours = 8;
 Colour chart_colour(std::size_t number);
 
 /// Longer curves are lines without discs at their points.
 inline constexpr std::size_t most_shown_points = 40;
 
-struct SvgSeries {
+struct ChartSeries {
   std::string name{};  ///< in the legend; empty: not there
   std::vector<CurvePoint> points{};
   std::size_t colour = 0;
@@ -27,14 +27,14 @@ struct SvgSeries {
 };
 
 /// A layer of a stack: its height in each cell 1, 2, 3, ... of the axis.
-struct SvgBand {
+struct ChartBand {
   std::string name{};
   std::vector<double> heights{};
   std::size_t colour = 0;
 };
 
 /// A part of the axis with a ground of its own, over the whole height or as a strip at its foot.
-struct SvgSpan {
+struct ChartSpan {
   double from = 0.0;
   double to = 0.0;
   std::string title{};
@@ -45,7 +45,7 @@ struct SvgSpan {
 };
 
 /// A ring at a place.
-struct SvgMark {
+struct ChartMark {
   double x = 0.0;
   double y = 0.0;
   std::string title{};
@@ -53,12 +53,12 @@ struct SvgMark {
 };
 
 /// A dashed line at a height.
-struct SvgLimit {
+struct ChartLimit {
   double y = 0.0;
   std::string name{};
 };
 
-struct SvgChart {
+struct Chart {
   std::string title{};
   std::string unit{};            ///< of the heights; may be empty
   std::string below{};           ///< what the axis counts: "epoch"
@@ -66,22 +66,22 @@ struct SvgChart {
   std::optional<double> high{};  ///< likewise, above it
   std::optional<double> from{};  ///< where the axis begins, unless a place is before it
   std::optional<double> to{};    ///< likewise, where it ends
-  std::vector<SvgSeries> series{};
-  std::vector<SvgBand> bands{};
-  std::vector<SvgSpan> spans{};
-  std::vector<SvgMark> marks{};
-  std::vector<SvgLimit> limits{};
+  std::vector<ChartSeries> series{};
+  std::vector<ChartBand> bands{};
+  std::vector<ChartSpan> spans{};
+  std::vector<ChartMark> marks{};
+  std::vector<ChartLimit> limits{};
 };
 
 /// A chart as a `<figure>` of HTML: title and legend as text, an inline `<svg>` that is as wide as
 /// there is room, and what is at a place as its `<title>`, which browsers show under the mouse.
 /// Names and titles may hold anything. Looks right where the page has svg_chart_style(). Empty
 /// without a number.
-std::string to_html(const SvgChart& chart);
+std::string to_html(const Chart& chart);
 
 /// Draws the same chart into a box of a canvas: title and legend above. The titles of marks are in
 /// the legend, those of spans nowhere. Nothing without a number.
-void draw(Canvas& canvas, const Box& box, const SvgChart& chart);
+void draw(Canvas& canvas, const Box& box, const Chart& chart);
 
 /// Rules of CSS that charts need, for light and dark screens and for paper.
 std::string svg_chart_style();

@@ -7,17 +7,17 @@
 namespace headrace::inline v1::app {
 namespace {
 
-double stacked(const SvgChart& chart, std::size_t cell) {
+double stacked(const Chart& chart, std::size_t cell) {
   double sum = 0.0;
-  for (const SvgBand& band : chart.bands)
+  for (const ChartBand& band : chart.bands)
     if (cell < band.heights.size() && std::isfinite(band.heights[cell]))
       sum += std::max(0.0, band.heights[cell]);
   return sum;
 }
 
 // Whether all places are whole numbers, of epochs or steps.
-bool has_whole_places(const SvgChart& chart) {
-  return std::all_of(chart.series.begin(), chart.series.end(), [](const SvgSeries& series) {
+bool has_whole_places(const Chart& chart) {
+  return std::all_of(chart.series.begin(), chart.series.end(), [](const ChartSeries& series) {
     return std::all_of(series.points.begin(), series.points.end(),
                        [](const CurvePoint& point) { return point.x == std::round(point.x); });
   });
@@ -25,18 +25,18 @@ bool has_whole_places(const SvgChart& chart) {
 
 }  // namespace
 
-ChartLayout::ChartLayout(const SvgChart& chart, const Box& box) : box_(box) {
+ChartLayout::ChartLayout(const Chart& chart, const Box& box) : box_(box) {
   measure(chart);
   if (empty_) return;
   place_axes(has_whole_places(chart));
 }
 
-void ChartLayout::measure(const SvgChart& chart) {
+void ChartLayout::measure(const Chart& chart) {
   low_ = chart.low.value_or(HUGE_VAL);
   high_ = chart.high.value_or(-HUGE_VAL);
   first_ = chart.from.value_or(HUGE_VAL);
   last_ = chart.to.value_or(-HUGE_VAL);
-  for (const SvgSeries& series : chart.series) {
+  for (const ChartSeries& series : chart.series) {
     for (const CurvePoint& point : series.points) {
       if (!std::isfinite(point.y)) continue;
       empty_ = false;
@@ -46,7 +46,7 @@ void ChartLayout::measure(const SvgChart& chart) {
       last_ = std::max(last_, point.x);
     }
   }
-  for (const SvgBand& band : chart.bands) {
+  for (const ChartBand& band : chart.bands) {
     cells_ = std::max(cells_, band.heights.size());
     for (const double tall : band.heights)
       empty_ = empty_ && !std::isfinite(tall);
@@ -58,7 +58,7 @@ void ChartLayout::measure(const SvgChart& chart) {
     first_ = 0.5;
     last_ = static_cast<double>(cells_) + 0.5;
   }
-  for (const SvgLimit& limit : chart.limits)
+  for (const ChartLimit& limit : chart.limits)
     high_ = std::max(high_, limit.y);
 }
 

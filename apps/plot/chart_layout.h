@@ -12,7 +12,7 @@ namespace headrace::inline v1::app {
 class ChartLayout {
  public:
   /// `box` is that of the lines alone.
-  ChartLayout(const SvgChart& chart, const Box& box);
+  ChartLayout(const Chart& chart, const Box& box);
 
   /// Whether there is no number to draw; then nothing else is known.
   bool empty() const { return empty_; }
@@ -27,10 +27,10 @@ class ChartLayout {
   /// Inside the box, whatever the value.
   double x(double value) const;
   double y(double value) const;
-  bool shows(const SvgSpan& span) const { return !(span.to < first_ || span.from > last_); }
+  bool shows(const ChartSpan& span) const { return !(span.to < first_ || span.from > last_); }
 
  private:
-  void measure(const SvgChart& chart);
+  void measure(const Chart& chart);
   void place_axes(bool counts);
 
   Box box_;

@@ -20,8 +20,8 @@ TimeUnit time_unit(double seconds) {
   return {86'400.0, "days"};
 }
 
-SvgSeries series_of(const ThinCurve& curve, double begin_x, double factor_x, double factor_y) {
-  SvgSeries series{.points = scaled(curve.points(), begin_x, factor_x, factor_y)};
+ChartSeries series_of(const ThinCurve& curve, double begin_x, double factor_x, double factor_y) {
+  ChartSeries series{.points = scaled(curve.points(), begin_x, factor_x, factor_y)};
   if (curve.thinned()) series.means = scaled(curve.means(), begin_x, factor_x, factor_y);
   return series;
 }

@@ -24,8 +24,8 @@ TimeUnit time_unit(double seconds);
 
 /// A curve as a line of a chart, with another measure along both axes; where it is thinned, with
 /// the means of its columns.
-SvgSeries series_of(const ThinCurve& curve, double begin_x = 0.0, double factor_x = 1.0,
-                    double factor_y = 1.0);
+ChartSeries series_of(const ThinCurve& curve, double begin_x = 0.0, double factor_x = 1.0,
+                      double factor_y = 1.0);
 
 /// Points with another measure along both axes.
 std::vector<CurvePoint> scaled(const std::vector<CurvePoint>& points, double begin_x,

@@ -20,7 +20,7 @@ constexpr TextStyle under{.colour = look::faint, .anchor = Anchor::middle};
 
 class Raster {
  public:
-  Raster(Canvas& canvas, const Box& box, const SvgChart& chart)
+  Raster(Canvas& canvas, const Box& box, const Chart& chart)
       : canvas_(canvas),
         chart_(chart),
         at_(chart, {.left = box.left + numbers_width,
@@ -31,24 +31,24 @@ class Raster {
 
   void run() {
     if (at_.empty()) return;
-    for (const SvgSpan& span : chart_.spans)
+    for (const ChartSpan& span : chart_.spans)
       if (at_.shows(span)) ground(span);
     axes();
     layers();
-    for (const SvgLimit& limit : chart_.limits) {
+    for (const ChartLimit& limit : chart_.limits) {
       level(at_.y(limit.y), look::ink, 2.0);
       canvas_.text(limit.name, {box_.right() - 3.0, at_.y(limit.y) - 9.0},
                    {.colour = look::ink, .anchor = Anchor::right});
     }
-    for (const SvgSeries& series : chart_.series)
+    for (const ChartSeries& series : chart_.series)
       curve(series);
-    for (const SvgMark& mark : chart_.marks)
+    for (const ChartMark& mark : chart_.marks)
       ring({at_.x(mark.x), at_.y(mark.y)}, chart_colour(mark.colour));
     head();
   }
 
  private:
-  void ground(const SvgSpan& span) {
+  void ground(const ChartSpan& span) {
     constexpr double strip = 6.0;
     const double begin = at_.x(span.from);
     const double width = at_.x(span.to) - begin;
@@ -83,7 +83,7 @@ class Raster {
 
   void layers() {
     std::vector<double> floor(at_.cells(), 0.0);
-    for (const SvgBand& band : chart_.bands)
+    for (const ChartBand& band : chart_.bands)
       for (std::size_t i = 0; i < band.heights.size(); ++i) {
         if (!(band.heights[i] > 0.0)) continue;
         const double foot = at_.y(floor[i]);
@@ -116,7 +116,7 @@ class Raster {
     end_piece();
   }
 
-  void curve(const SvgSeries& series) {
+  void curve(const ChartSeries& series) {
     const Colour colour = chart_colour(series.colour);
     if (!series.means.empty()) {
       line(series.points, colour.paler(0.75), 1.0, false);
@@ -136,14 +136,14 @@ class Raster {
   // The legend from the right, and the title, which has the room that is left.
   void head() {
     legend_end_ = {box_.right(), box_.top - 22.0};
-    for (const SvgMark& mark : chart_.marks | std::views::reverse)
+    for (const ChartMark& mark : chart_.marks | std::views::reverse)
       if (entry(mark.title)) {
         ring({legend_end_.x - ring_radius, legend_end_.y}, chart_colour(mark.colour));
         legend_end_.x -= 2.0 * ring_radius + legend_gap;
       }
-    for (const SvgBand& band : chart_.bands | std::views::reverse)
+    for (const ChartBand& band : chart_.bands | std::views::reverse)
       if (entry(band.name)) key(chart_colour(band.colour));
-    for (const SvgSeries& series : chart_.series | std::views::reverse)
+    for (const ChartSeries& series : chart_.series | std::views::reverse)
       if (entry(series.name)) key(chart_colour(series.colour));
     const std::string unit = chart_.unit.empty() ? std::string() : ", " + chart_.unit;
     canvas_.text(cut_to_width(chart_.title + unit, legend_end_.x - box_.left, look::title),
@@ -166,7 +166,7 @@ class Raster {
   }
 
   Canvas& canvas_;
-  const SvgChart& chart_;
+  const Chart& chart_;
   ChartLayout at_;
   Box box_;  // of the lines alone
   Spot legend_end_{};
@@ -174,7 +174,7 @@ class Raster {
 
 }  // namespace
 
-void draw(Canvas& canvas, const Box& box, const SvgChart& chart) {
+void draw(Canvas& canvas, const Box& box, const Chart& chart) {
   Raster(canvas, box, chart).run();
 }
 

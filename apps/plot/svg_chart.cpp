@@ -28,7 +28,7 @@ std::string pixels(double value) {
 
 class Drawing {
  public:
-  explicit Drawing(const SvgChart& chart)
+  explicit Drawing(const Chart& chart)
       : chart_(chart),
         at_(chart, {.left = left,
                     .top = top,
@@ -37,17 +37,17 @@ class Drawing {
 
   std::string html() {
     if (at_.empty()) return {};
-    for (const SvgSpan& span : chart_.spans)
+    for (const ChartSpan& span : chart_.spans)
       ground(span);
     axes();
     layers();
-    for (const SvgLimit& limit : chart_.limits)
+    for (const ChartLimit& limit : chart_.limits)
       limit_line(limit);
-    for (const SvgSeries& series : chart_.series)
+    for (const ChartSeries& series : chart_.series)
       curve(series);
-    for (const SvgMark& mark : chart_.marks)
+    for (const ChartMark& mark : chart_.marks)
       svg_ += fmt::format("<circle class=\"ring l{}\" cx=\"{}\" cy=\"{}\" r=\"4\"/>",
-                          mark.colour % svg_colours, x(mark.x), y(mark.y));
+                          mark.colour % chart_colours, x(mark.x), y(mark.y));
     hover();
     return fmt::format(
         "<figure class=\"chart\">{}<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\">"
@@ -59,7 +59,7 @@ class Drawing {
   std::string x(double value) const { return pixels(at_.x(value)); }
   std::string y(double value) const { return pixels(at_.y(value)); }
 
-  void rectangle(const std::string& classes, const SvgSpan& at, double from_top, double tall) {
+  void rectangle(const std::string& classes, const ChartSpan& at, double from_top, double tall) {
     const double begin = at_.x(at.from);
     svg_ += fmt::format("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\">", classes,
                         pixels(begin), pixels(from_top),
@@ -68,9 +68,9 @@ class Drawing {
     svg_ += "</rect>";
   }
 
-  void ground(const SvgSpan& span) {
+  void ground(const ChartSpan& span) {
     if (!at_.shows(span)) return;
-    const std::string colour = fmt::format("f{}", span.colour % svg_colours);
+    const std::string colour = fmt::format("f{}", span.colour % chart_colours);
     const double foot = height - bottom;
     if (span.strip)
       rectangle("strip " + colour, span, foot - strip, strip);
@@ -109,7 +109,7 @@ class Drawing {
   // Each layer is a staircase on what is below it.
   void layers() {
     std::vector<double> floor(at_.cells(), 0.0);
-    for (const SvgBand& band : chart_.bands) {
+    for (const ChartBand& band : chart_.bands) {
       std::string there;
       std::string back;
       for (std::size_t i = 0; i < at_.cells(); ++i) {
@@ -122,12 +122,12 @@ class Drawing {
         there += fmt::format("{}{} {}H{}", i == 0 ? 'M' : 'L', from, y(floor[i]), to);
         back.insert(0, fmt::format("L{} {}H{}", to, y(under), from));
       }
-      svg_ += fmt::format("<path class=\"layer f{}\" d=\"{}{}Z\"/>", band.colour % svg_colours,
+      svg_ += fmt::format("<path class=\"layer f{}\" d=\"{}{}Z\"/>", band.colour % chart_colours,
                           there, back);
     }
   }
 
-  void limit_line(const SvgLimit& limit) {
+  void limit_line(const ChartLimit& limit) {
     level("limit", limit.y);
     text(limit.name, pixels(width - right - 2.0),
          at_.y(limit.y) + (at_.y(limit.y) < 24 ? 12.0 : -4.0), "end");
@@ -148,8 +148,8 @@ class Drawing {
     if (!path.empty()) svg_ += fmt::format("<path class=\"{}\" d=\"{}\"/>", classes, path);
   }
 
-  void curve(const SvgSeries& series) {
-    const std::size_t colour = series.colour % svg_colours;
+  void curve(const ChartSeries& series) {
+    const std::size_t colour = series.colour % chart_colours;
     const std::string stroke = fmt::format("line l{}", colour);
     if (!series.means.empty()) {
       line(stroke + " ground", series.points);
@@ -165,9 +165,9 @@ class Drawing {
   }
 
   void hover() {
-    for (const SvgSpan& note : hover_notes(chart_))
+    for (const ChartSpan& note : hover_notes(chart_))
       rectangle("at", note, top, height - top - bottom);
-    for (const SvgMark& mark : chart_.marks) {
+    for (const ChartMark& mark : chart_.marks) {
       if (mark.title.empty()) continue;
       svg_ +=
           fmt::format("<circle class=\"at\" cx=\"{}\" cy=\"{}\" r=\"6\"><title>{}</title></circle>",
@@ -178,27 +178,27 @@ class Drawing {
   void add_key(std::string& caption, const std::string& name, std::size_t colour) const {
     if (name.empty()) return;
     caption += fmt::format("<span class=\"key\" style=\"--k:var(--c{})\">{}</span>",
-                           colour % svg_colours, escaped(name));
+                           colour % chart_colours, escaped(name));
   }
 
   std::string caption() const {
     const std::string unit = chart_.unit.empty() ? std::string() : ", " + chart_.unit;
     std::string keys;
-    for (const SvgSeries& series : chart_.series)
+    for (const ChartSeries& series : chart_.series)
       add_key(keys, series.name, series.colour);
-    for (const SvgBand& band : chart_.bands)
+    for (const ChartBand& band : chart_.bands)
       add_key(keys, band.name, band.colour);
     return fmt::format("<figcaption><b>{}</b>{}</figcaption>", escaped(chart_.title + unit), keys);
   }
 
-  const SvgChart& chart_;
+  const Chart& chart_;
   ChartLayout at_;
   std::string svg_;
 };
 
 }  // namespace
 
-std::string to_html(const SvgChart& chart) {
+std::string to_html(const Chart& chart) {
   return Drawing(chart).html();
 }
 

@@ -12,12 +12,12 @@ namespace {
 constexpr std::size_t most_notes = 60;
 constexpr std::size_t most_names = 12;  // in one note
 
-std::vector<double> places_of(const SvgChart& chart) {
+std::vector<double> places_of(const Chart& chart) {
   std::vector<double> places;
-  for (const SvgSeries& series : chart.series)
+  for (const ChartSeries& series : chart.series)
     for (const CurvePoint& point : series.points)
       if (std::isfinite(point.y)) places.push_back(point.x);
-  for (const SvgBand& band : chart.bands)
+  for (const ChartBand& band : chart.bands)
     for (std::size_t i = 0; i < band.heights.size(); ++i)
       places.push_back(static_cast<double>(i + 1));
   std::sort(places.begin(), places.end());
@@ -76,10 +76,10 @@ void say(std::string& text, const std::string& name, const Range& range) {
                                   : fmt::format("{:.4g} to {:.4g}", range.low, range.high);
 }
 
-std::string text_at(const SvgChart& chart, const Part& part) {
+std::string text_at(const Chart& chart, const Part& part) {
   std::string text;
   std::size_t named = 0;
-  for (const SvgSeries& series : chart.series) {
+  for (const ChartSeries& series : chart.series) {
     if (series.name.empty() && chart.series.size() > 1) continue;  // a member's beside the mean
     if (++named > most_names) break;
     Range range;
@@ -87,7 +87,7 @@ std::string text_at(const SvgChart& chart, const Part& part) {
       if (point.x >= part.from && point.x < part.to) range.add(point.y);
     say(text, series.name, range);
   }
-  for (const SvgBand& band : chart.bands) {
+  for (const ChartBand& band : chart.bands) {
     Range range;
     for (std::size_t i = 0; i < band.heights.size(); ++i)
       if (const auto place = static_cast<double>(i + 1); place >= part.from && place < part.to)
@@ -99,15 +99,15 @@ std::string text_at(const SvgChart& chart, const Part& part) {
 
 }  // namespace
 
-std::vector<SvgSpan> hover_notes(const SvgChart& chart) {
+std::vector<ChartSpan> hover_notes(const Chart& chart) {
   const std::vector<double> places = places_of(chart);
   if (places.empty()) return {};
-  std::vector<SvgSpan> notes;
+  std::vector<ChartSpan> notes;
   for (const Part& part :
        places.size() <= most_notes ? around(places) : even_parts(places.front(), places.back())) {
     const std::string text = text_at(chart, part);
     if (text.empty()) continue;
-    SvgSpan& note = notes.emplace_back();
+    ChartSpan& note = notes.emplace_back();
     note.from = part.from;
     note.to = part.to;
     note.title = fmt::format("{} {}: {}", chart.below, part.called, text);

@@ -10,14 +10,14 @@ namespace headrace::inline v1::app {
 namespace {
 
 // Okabe, Ito, "Color universal design", 2008, but for the last two.
-constexpr std::array<Colour, svg_colours> colours{{look::blue,
-                                                   look::orange,
-                                                   {0, 158, 115},
-                                                   {204, 121, 167},
-                                                   {86, 180, 233},
-                                                   {214, 146, 0},
-                                                   {136, 136, 136},
-                                                   {190, 30, 45}}};
+constexpr std::array<Colour, chart_colours> colours{{look::blue,
+                                                     look::orange,
+                                                     {0, 158, 115},
+                                                     {204, 121, 167},
+                                                     {86, 180, 233},
+                                                     {214, 146, 0},
+                                                     {136, 136, 136},
+                                                     {190, 30, 45}}};
 
 constexpr double paler_on_black = 0.35;
 
@@ -30,7 +30,7 @@ std::string variables(const Colour& paper, const Colour& ink, const Colour& fain
 }  // namespace
 
 Colour chart_colour(std::size_t number) {
-  return colours[number % svg_colours];
+  return colours[number % chart_colours];
 }
 
 std::string svg_chart_style() {

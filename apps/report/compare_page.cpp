@@ -71,13 +71,13 @@ std::string figures_html(const Comparison& comparison) {
 }
 
 // The mean over members of a column, a line a run; faintly what is learnt beside it.
-void add_runs(SvgChart& chart, const Comparison& comparison, const std::string& column,
+void add_runs(Chart& chart, const Comparison& comparison, const std::string& column,
               const std::string& behind, bool faint) {
   for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
-    std::vector<SvgSeries> series =
-        column_series(comparison.runs[i].record.epochs, column, "mean", i % svg_colours);
+    std::vector<ChartSeries> series =
+        column_series(comparison.runs[i].record.epochs, column, "mean", i % chart_colours);
     if (series.empty()) continue;
-    SvgSeries& line = series.back();
+    ChartSeries& line = series.back();
     line.name = letter_of(i) + behind;
     line.faint = faint;
     chart.series.push_back(std::move(line));
@@ -93,30 +93,30 @@ std::vector<std::string> figure_names(const Comparison& comparison) {
   return names;
 }
 
-SvgChart scaled_chart(const Comparison& comparison, const std::string& title,
-                      const std::string& column) {
-  SvgChart chart{.title = title, .below = "epoch", .low = 0.0};
+Chart scaled_chart(const Comparison& comparison, const std::string& title,
+                   const std::string& column) {
+  Chart chart{.title = title, .below = "epoch", .low = 0.0};
   add_runs(chart, comparison, column, "", false);
   double most = 0.0;
-  for (const SvgSeries& series : chart.series)
+  for (const ChartSeries& series : chart.series)
     for (const CurvePoint& point : series.points)
       most = std::max(most, point.y);
   const ByteScale scale = column.ends_with("_bytes") ? byte_scale(most) : ByteScale{1.0, "s"};
   chart.unit = scale.unit;
-  for (SvgSeries& series : chart.series)
+  for (ChartSeries& series : chart.series)
     series.points = scaled(series.points, 0.0, 1.0, scale.factor);
   return chart;
 }
 
-SvgChart rate_chart(const Comparison& comparison) {
-  SvgChart chart{.title = "Samples a second", .below = "step", .low = 0.0};
+Chart rate_chart(const Comparison& comparison) {
+  Chart chart{.title = "Samples a second", .below = "step", .low = 0.0};
   for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
     const auto& curves = comparison.runs[i].steps.curves;
     const auto found = curves.find("samples_per_s");
     if (found == curves.end() || found->second.empty()) continue;
-    SvgSeries& line = chart.series.emplace_back(series_of(found->second.begin()->second));
+    ChartSeries& line = chart.series.emplace_back(series_of(found->second.begin()->second));
     line.name = letter_of(i);
-    line.colour = i % svg_colours;
+    line.colour = i % chart_colours;
   }
   return chart;
 }
@@ -124,7 +124,7 @@ SvgChart rate_chart(const Comparison& comparison) {
 std::string charts_html(const Comparison& comparison) {
   std::string charts;
   for (const std::string& name : figure_names(comparison)) {
-    SvgChart chart{.title = name, .below = "epoch"};
+    Chart chart{.title = name, .below = "epoch"};
     add_runs(chart, comparison, "train_" + name, " train (faint)", true);
     add_runs(chart, comparison, "val_" + name, " validation", false);
     charts += to_html(chart);

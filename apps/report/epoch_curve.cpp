@@ -34,9 +34,9 @@ std::vector<CurvePoint> mean_curve(const EpochLog& log, const std::vector<std::i
 
 }  // namespace
 
-std::vector<SvgSeries> column_series(const EpochLog& log, const std::string& column,
-                                     const std::string& name, std::size_t colour, double factor) {
-  std::vector<SvgSeries> series;
+std::vector<ChartSeries> column_series(const EpochLog& log, const std::string& column,
+                                       const std::string& name, std::size_t colour, double factor) {
+  std::vector<ChartSeries> series;
   if (!log.has(column)) return series;
   const std::vector<std::int64_t> members = log.members();
   if (members.size() == 1)
@@ -50,8 +50,8 @@ std::vector<SvgSeries> column_series(const EpochLog& log, const std::string& col
   return series;
 }
 
-std::vector<SvgSpan> stage_spans(const EpochLog& log) {
-  std::vector<SvgSpan> spans;
+std::vector<ChartSpan> stage_spans(const EpochLog& log) {
+  std::vector<ChartSpan> spans;
   if (log.empty()) return spans;
   const std::vector<std::size_t> rows = log.rows_of(log.members().front());
   std::string stage;
@@ -68,25 +68,25 @@ std::vector<SvgSpan> stage_spans(const EpochLog& log) {
     }
     spans.back().to = end;
   }
-  return spans.size() < 2 ? std::vector<SvgSpan>() : spans;
+  return spans.size() < 2 ? std::vector<ChartSpan>() : spans;
 }
 
 std::string epoch_words(const EpochLog& log) {
   return stage_spans(log).empty() ? "epoch" : "epoch, all stages";
 }
 
-SvgChart epoch_chart(const EpochLog& log, const std::string& title, const std::string& unit) {
+Chart epoch_chart(const EpochLog& log, const std::string& title, const std::string& unit) {
   return {.title = title, .unit = unit, .below = epoch_words(log), .spans = stage_spans(log)};
 }
 
-void add_column(SvgChart& chart, const EpochLog& log, const std::string& column,
+void add_column(Chart& chart, const EpochLog& log, const std::string& column,
                 const std::string& name, std::size_t colour, double factor) {
-  for (SvgSeries& series : column_series(log, column, name, colour, factor))
+  for (ChartSeries& series : column_series(log, column, name, colour, factor))
     chart.series.push_back(std::move(series));
 }
 
-SvgChart figure_chart(const EpochLog& log, const std::string& figure) {
-  SvgChart chart = epoch_chart(log, figure);
+Chart figure_chart(const EpochLog& log, const std::string& figure) {
+  Chart chart = epoch_chart(log, figure);
   add_column(chart, log, "train_" + figure, "train", 0);
   add_column(chart, log, "val_" + figure, "validation", 1);
   return chart;

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t most_curves = 24;
 
 // The last epoch of each member that was better than all before.
-void mark_best(SvgChart& chart, const EpochLog& log, const std::string& column) {
+void mark_best(Chart& chart, const EpochLog& log, const std::string& column) {
   constexpr std::size_t most_marks = 16;
   for (const std::int64_t member : log.members()) {
     if (chart.marks.size() >= most_marks) return;
@@ -35,14 +35,14 @@ void mark_best(SvgChart& chart, const EpochLog& log, const std::string& column) 
 
 }  // namespace
 
-SvgChart step_chart(const StepHistory& steps, const std::string& name, const std::string& title) {
-  SvgChart chart{.title = title, .below = "step"};
+Chart step_chart(const StepHistory& steps, const std::string& name, const std::string& title) {
+  Chart chart{.title = title, .below = "step"};
   const auto found = steps.curves.find(name);
   if (found == steps.curves.end()) return chart;
   std::size_t colour = 0;
   for (const auto& [member, curve] : found->second) {
     if (curve.empty()) continue;
-    SvgSeries& line = chart.series.emplace_back(series_of(curve));
+    ChartSeries& line = chart.series.emplace_back(series_of(curve));
     line.name = fmt::format("member {}", member);
     line.colour = colour++;
   }
@@ -54,7 +54,7 @@ std::string report_curves(const RunRecord& run, const StepHistory& steps) {
   std::string charts;
   const std::vector<std::string> figures = run.epochs.figures();
   for (std::size_t i = 0; i < std::min(figures.size(), most_curves); ++i) {
-    SvgChart chart = figure_chart(run.epochs, figures[i]);
+    Chart chart = figure_chart(run.epochs, figures[i]);
     mark_best(chart, run.epochs, "val_" + figures[i]);
     charts += to_html(chart);
   }

@@ -54,20 +54,20 @@ double most_of(const EpochLog& log, const std::string& column) {
 
 // A limit far above all that was held would press the curves to the ground: it is said in the
 // title.
-void add_limit(SvgChart& chart, double limit, double most, const ByteScale& scale) {
+void add_limit(Chart& chart, double limit, double most, const ByteScale& scale) {
   if (most * 4.0 >= limit)
     chart.limits.push_back({.y = limit * scale.factor, .name = "limit"});
   else
     chart.title += " (limit " + monitor::format_bytes(static_cast<std::uint64_t>(limit)) + ')';
 }
 
-SvgChart memory_chart(const RunRecord& run, const Measure& measure) {
+Chart memory_chart(const RunRecord& run, const Measure& measure) {
   const EpochLog& log = run.epochs;
   double most = 0.0;
   for (const PhaseName& phase : phases)
     most = std::max(most, most_of(log, std::string(phase.column) + measure.column));
   const ByteScale scale = byte_scale(most);
-  SvgChart chart = epoch_chart(log, measure.title, scale.unit);
+  Chart chart = epoch_chart(log, measure.title, scale.unit);
   chart.low = 0.0;
   for (const PhaseName& phase : phases)
     add_column(chart, log, std::string(phase.column) + measure.column, phase.shown, phase.colour,

@@ -33,6 +33,6 @@ std::string report_epochs(const RunRecord& run, const StepHistory& steps);
 std::string report_pictures(const RunRecord& run);
 
 /// A curve over steps, of several members each with its name.
-SvgChart step_chart(const StepHistory& steps, const std::string& name, const std::string& title);
+Chart step_chart(const StepHistory& steps, const std::string& name, const std::string& title);
 
 }  // namespace headrace::inline v1::app

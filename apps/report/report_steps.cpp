@@ -34,15 +34,15 @@ double sum_of(const EpochLog& log, const std::string& column, std::size_t begin,
 
 // Milliseconds of a step, epochs of all members in the order in which they were done; where there
 // are many, some together.
-SvgChart budget_chart(const EpochLog& log) {
+Chart budget_chart(const EpochLog& log) {
   const std::size_t rows = log.rows().size();
   const std::size_t together = (rows + most_cells - 1) / most_cells;
-  SvgChart chart{.title = "What a step is made of",
-                 .unit = "ms",
-                 .below = log.members().size() > 1 ? "epoch, all members" : epoch_words(log)};
+  Chart chart{.title = "What a step is made of",
+              .unit = "ms",
+              .below = log.members().size() > 1 ? "epoch, all members" : epoch_words(log)};
   if (together > 1) chart.below = fmt::format("{} epochs each", together);
   for (const StepPart& part : parts) {
-    SvgBand band{.name = part.name, .colour = part.colour};
+    ChartBand band{.name = part.name, .colour = part.colour};
     for (std::size_t begin = 0; begin < rows; begin += together) {
       const std::size_t end = std::min(rows, begin + together);
       const double steps = sum_of(log, "steps", begin, end);
@@ -54,23 +54,23 @@ SvgChart budget_chart(const EpochLog& log) {
   return chart;
 }
 
-SvgChart stall_chart(const EpochLog& log) {
-  SvgChart chart = epoch_chart(log, "Share of the time that steps waited for data", "%");
+Chart stall_chart(const EpochLog& log) {
+  Chart chart = epoch_chart(log, "Share of the time that steps waited for data", "%");
   chart.low = 0.0;
   add_column(chart, log, "data_stall_fraction", "data stall", 1, 100.0);
   return chart;
 }
 
-SvgChart time_chart(const EpochLog& log) {
-  SvgChart chart = epoch_chart(log, "Time of an epoch", "s");
+Chart time_chart(const EpochLog& log) {
+  Chart chart = epoch_chart(log, "Time of an epoch", "s");
   chart.low = 0.0;
   add_column(chart, log, "epoch_s", "epoch", 0);
   add_column(chart, log, "validation_s", "validation in it", 1);
   return chart;
 }
 
-SvgChart rate_over_steps(const StepHistory& steps) {
-  SvgChart chart = step_chart(steps, "samples_per_s", "Samples a second");
+Chart rate_over_steps(const StepHistory& steps) {
+  Chart chart = step_chart(steps, "samples_per_s", "Samples a second");
   chart.low = 0.0;
   return chart;
 }

@@ -53,15 +53,15 @@ class SystemCharts {
  private:
   double place(double at) const { return (at - system_.first) / unit_.seconds; }
 
-  SvgChart chart(const std::string& title, const std::string& unit) const {
-    SvgChart chart{.title = title,
-                   .unit = unit,
-                   .below = unit_.name,
-                   .low = 0.0,
-                   .from = 0.0,
-                   .to = place(system_.last)};
+  Chart chart(const std::string& title, const std::string& unit) const {
+    Chart chart{.title = title,
+                .unit = unit,
+                .below = unit_.name,
+                .low = 0.0,
+                .from = 0.0,
+                .to = place(system_.last)};
     constexpr std::array<std::size_t, sample_phases.size()> colours{0, 2, 5, 6};
-    for (SvgSpan span : system_.phases) {
+    for (ChartSpan span : system_.phases) {
       if (span.colour == 0) continue;  // training is what is usual
       span.from = place(span.from);
       span.to = place(span.to);
@@ -77,12 +77,12 @@ class SystemCharts {
     return chart;
   }
 
-  void lines(SvgChart& chart, const std::vector<Line>& lines, double factor,
+  void lines(Chart& chart, const std::vector<Line>& lines, double factor,
              const std::string& before = {}) const {
     std::size_t colour = 0;
     for (const Line& line : lines) {
       if (const ThinCurve* curve = system_.curve(before + line.curve)) {
-        SvgSeries& drawn = chart.series.emplace_back(
+        ChartSeries& drawn = chart.series.emplace_back(
             series_of(*curve, system_.first, 1.0 / unit_.seconds, factor));
         drawn.name = line.name;
         drawn.colour = colour;
@@ -91,16 +91,16 @@ class SystemCharts {
     }
   }
 
-  SvgChart plain(const std::string& title, const std::string& unit,
-                 const std::vector<Line>& of) const {
-    SvgChart made = chart(title, unit);
+  Chart plain(const std::string& title, const std::string& unit,
+              const std::vector<Line>& of) const {
+    Chart made = chart(title, unit);
     lines(made, of, 1.0);
     return made;
   }
 
-  SvgChart shares(const std::string& title, const std::vector<Line>& of,
-                  const std::string& before = {}) const {
-    SvgChart made = chart(title, "%");
+  Chart shares(const std::string& title, const std::vector<Line>& of,
+               const std::string& before = {}) const {
+    Chart made = chart(title, "%");
     lines(made, of, 100.0, before);
     return made;
   }
@@ -113,20 +113,20 @@ class SystemCharts {
     return most;
   }
 
-  SvgChart bytes(const std::string& title, const std::string& per, const std::vector<Line>& of,
-                 double limit = 0.0, const std::string& before = {}) const {
+  Chart bytes(const std::string& title, const std::string& per, const std::vector<Line>& of,
+              double limit = 0.0, const std::string& before = {}) const {
     const ByteScale scale = byte_scale(std::max(most(of, before), limit));
-    SvgChart made = chart(title, scale.unit + per);
+    Chart made = chart(title, scale.unit + per);
     lines(made, of, scale.factor, before);
     if (limit > 0.0) made.limits.push_back({.y = limit * scale.factor, .name = "all"});
     return made;
   }
 
   void cpu() {
-    SvgChart made = shares("CPU", {{"machine_share", "machine"},
-                                   {"process_share", "run, of its cores"},
-                                   {"iowait_share", "idle, waits for storage"},
-                                   {"steal_share", "taken by the hypervisor"}});
+    Chart made = shares("CPU", {{"machine_share", "machine"},
+                                {"process_share", "run, of its cores"},
+                                {"iowait_share", "idle, waits for storage"},
+                                {"steal_share", "taken by the hypervisor"}});
     made.high = 100.0;
     if (made.series.empty()) return;
     constexpr auto levels = monitor::CpuSpikes::levels;
@@ -172,36 +172,36 @@ class SystemCharts {
     const std::string before = fmt::format("gpu{}.", index);
     const std::string name =
         fmt::format("GPU {}{}{}", index, gpu.name.empty() ? "" : ", ", gpu.name);
-    SvgChart busy = shares(
+    Chart busy = shares(
         name + ": busy",
         {{"busy_share", "with a kernel"}, {"sm_active_share", "multiprocessors active"}}, before);
     busy.high = 100.0;
     add(busy);
     add(bytes(name + ": memory", "", {{"memory_used_bytes", "taken"}}, gpu.memory_total, before));
-    SvgChart heat = chart(name + ": temperature", "°C");
+    Chart heat = chart(name + ": temperature", "°C");
     lines(heat, {{"temperature_c", "temperature"}}, 1.0, before);
     strips(heat, gpu);
     add(heat);
-    SvgChart power = chart(name + ": power", "W");
+    Chart power = chart(name + ": power", "W");
     lines(power, {{"power_w", "power"}}, 1.0, before);
     if (gpu.power_limit_w > 0.0) power.limits.push_back({.y = gpu.power_limit_w, .name = "limit"});
     strips(power, gpu);
     add(power);
-    SvgChart clock = chart(name + ": clock", "MHz");
+    Chart clock = chart(name + ": clock", "MHz");
     lines(clock, {{"sm_clock_mhz", "multiprocessors"}}, 1.0, before);
     strips(clock, gpu);
     add(clock);
   }
 
-  void strips(SvgChart& chart, const GpuHistory& gpu) const {
-    for (SvgSpan span : gpu.throttled) {
+  void strips(Chart& chart, const GpuHistory& gpu) const {
+    for (ChartSpan span : gpu.throttled) {
       span.from = place(span.from);
       span.to = place(span.to);
       chart.spans.push_back(std::move(span));
     }
   }
 
-  void add(const SvgChart& chart) { charts_ += to_html(chart); }
+  void add(const Chart& chart) { charts_ += to_html(chart); }
 
   const MachineHistory& system_;
   TimeUnit unit_;

@@ -237,7 +237,7 @@ class SystemReader {
       strips(columns, history_.gpus[index].throttled);
   }
 
-  void strips(const Columns<HeldCell>& columns, std::vector<SvgSpan>& strips) const {
+  void strips(const Columns<HeldCell>& columns, std::vector<ChartSpan>& strips) const {
     const auto& cells = columns.cells();
     for (std::size_t i = 0; i < cells.size(); ++i)
       if (cells[i].held)
@@ -251,7 +251,7 @@ class SystemReader {
   }
 
   // Cells between two samples have none; what lies there is what was before.
-  static void join(std::vector<SvgSpan>& spans, SvgSpan span, double gap) {
+  static void join(std::vector<ChartSpan>& spans, ChartSpan span, double gap) {
     const bool follows = !spans.empty() && span.from - spans.back().to < gap;
     if (follows) spans.back().to = span.from;
     if (follows && spans.back().colour == span.colour)

@@ -26,7 +26,7 @@ struct GpuHistory {
   double power_limit_w = 0.0;                    ///< 0: not told
   std::map<std::string, double> throttled_s{};   ///< seconds by reason; at most 20
   std::map<std::string, double> others_bytes{};  ///< most that processes of others held, by name
-  std::vector<SvgSpan> throttled{};              ///< when its clocks were held down
+  std::vector<ChartSpan> throttled{};            ///< when its clocks were held down
 };
 
 /// system.jsonl: the machine over a run. Times are those of a SampleClock: seconds since 1970,
@@ -52,7 +52,7 @@ struct MachineHistory {
   /// Of them, those in which the CPUs were at each level of spikes or more.
   std::array<double, monitor::CpuSpikes::levels.size()> busy_s{};
   /// What the run did, neighbours that did the same in one; `colour` is the place in sample_phases.
-  std::vector<SvgSpan> phases{};
+  std::vector<ChartSpan> phases{};
   std::vector<SamplePause> pauses{};
 
   /// Null where nothing was measured.

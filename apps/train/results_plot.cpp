@@ -20,7 +20,7 @@ constexpr int charts_height = 800;
 constexpr double plot_edge = 20.0;  // beside the pictures
 
 // Of a single member the epoch whose weights were kept.
-void mark_kept(SvgChart& chart, const EpochLog& log, const std::vector<FoldOutcome>& outcomes) {
+void mark_kept(Chart& chart, const EpochLog& log, const std::vector<FoldOutcome>& outcomes) {
   const FoldOutcome& one = outcomes.front();
   const auto found = one.validation.find(one.selected_by);
   const std::vector<std::int64_t> members = log.members();
@@ -39,7 +39,7 @@ void mark_kept(SvgChart& chart, const EpochLog& log, const std::vector<FoldOutco
 }
 
 // The loss and what selects, or beside a loss that does the learning rate.
-std::array<SvgChart, 2> curves_of(const EpochLog& log, const std::vector<FoldOutcome>& outcomes) {
+std::array<Chart, 2> curves_of(const EpochLog& log, const std::vector<FoldOutcome>& outcomes) {
   const std::string& figure = outcomes.front().selected_by;
   std::array charts{figure_chart(log, "loss"), figure_chart(log, figure)};
   charts[1].title = figure_words(figure);
@@ -49,7 +49,7 @@ std::array<SvgChart, 2> curves_of(const EpochLog& log, const std::vector<FoldOut
   }
   mark_kept(charts[figure == "loss" ? 0 : 1], log, outcomes);
   if (log.empty()) return charts;
-  for (SvgChart& chart : charts) {
+  for (Chart& chart : charts) {
     chart.from = 1.0;
     chart.to = static_cast<double>(log.rows_of(log.members().front()).size());
   }
@@ -119,7 +119,7 @@ void draw_charts(Canvas& canvas, const EpochLog& log, const std::vector<FoldOutc
   const double left = matrix.counts.empty() ? plot_width : 0.55 * plot_width;
   const double half = (charts_height - 16.0) / 2.0;
   const double gap = 8.0;  // between the charts
-  for (double top = 8.0; const SvgChart& chart : curves_of(log, outcomes)) {
+  for (double top = 8.0; const Chart& chart : curves_of(log, outcomes)) {
     draw(canvas, {.left = 8.0, .top = top, .width = left - 8.0, .height = half - gap}, chart);
     top += half + gap;
   }

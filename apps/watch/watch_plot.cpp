@@ -16,12 +16,12 @@ class WatchCharts {
  public:
   WatchCharts(const std::string& title, const Findings& findings)
       : findings_(findings), unit_(time_unit(findings.seconds())) {
-    SvgChart& cpu = add("CPU");
+    Chart& cpu = add("CPU");
     line(cpu, "machine", "all CPUs", orange);
     line(cpu, "tree", "watched, of its cores", blue);
     shade_spikes(cpu);
     cpu.unit += ": " + title;
-    SvgChart& memory = add("memory in use");
+    Chart& memory = add("memory in use");
     line(memory, "memory", "RAM", orange);
     line(memory, "gpu_memory", "VRAM", blue);
     if (findings.curve("gpu_busy") != nullptr)
@@ -41,22 +41,22 @@ class WatchCharts {
   }
 
  private:
-  SvgChart& add(const std::string& title) {
-    return charts_.emplace_back(SvgChart{
+  Chart& add(const std::string& title) {
+    return charts_.emplace_back(Chart{
         .title = title, .unit = "%", .below = unit_.name, .low = 0.0, .high = 100.0, .from = 0.0});
   }
 
-  void line(SvgChart& chart, const char* share, const char* name, std::size_t colour) const {
+  void line(Chart& chart, const char* share, const char* name, std::size_t colour) const {
     const ThinCurve* curve = findings_.curve(share);
     if (curve == nullptr) return;
-    SvgSeries& drawn =
+    ChartSeries& drawn =
         chart.series.emplace_back(series_of(*curve, 0.0, 1.0 / unit_.seconds, 100.0));
     drawn.name = name;
     drawn.colour = colour;
   }
 
   // Red from 90 %, orange from 80, amber from 70.
-  void shade_spikes(SvgChart& chart) const {
+  void shade_spikes(Chart& chart) const {
     constexpr auto levels = monitor::CpuSpikes::levels;
     for (const monitor::CpuSpike& spike : findings_.spikes().spikes()) {
       const std::size_t colour = spike.level >= levels[2] ? 7 : spike.level >= levels[1] ? 1 : 5;
@@ -69,7 +69,7 @@ class WatchCharts {
 
   const Findings& findings_;
   TimeUnit unit_;
-  std::vector<SvgChart> charts_;
+  std::vector<Chart> charts_;
 };
 
 }  // namespace

@@ -139,7 +139,7 @@ TEST_CASE("an axis ends at round numbers and has no more ticks than it may") {
 }
 
 TEST_CASE("a canvas shows all that a chart has, and nothing of one without a number") {
-  const auto drawn = [](const app::SvgChart& chart) {
+  const auto drawn = [](const app::Chart& chart) {
     app::Canvas canvas(400, 300);
     app::draw(canvas, {.width = 400.0, .height = 300.0}, chart);
     return decode(canvas.png());
@@ -149,7 +149,7 @@ TEST_CASE("a canvas shows all that a chart has, and nothing of one without a num
   };
   CHECK(drawn({.title = "loss", .series = {{.points = {{1.0, std::nan("")}}}}})
             .count({255, 255, 255}, 0, 0, 400, 300) == 400 * 300);
-  const app::SvgChart chart{
+  const app::Chart chart{
       .title = "loss",
       .series = {{.name = "train", .points = {{1.0, 1.0}, {2.0, std::nan("")}, {4.0, 2.0}}}},
       .bands = {{.name = "a", .heights = {1.0, std::nan(""), -1.0, 2.0}, .colour = 2}},
@@ -164,7 +164,7 @@ TEST_CASE("a canvas shows all that a chart has, and nothing of one without a num
   CHECK(inside(all, app::look::ink) > 100);
   CHECK(all.count(app::chart_colour(1), 0, 0, 400, 45) > 20);  // the legend's
   CHECK(inside(drawn({.series = {{.points = {{1e18, 0.5}}}}}), app::chart_colour(0)) > 20);
-  app::SvgChart thinned{.series = {{.points = {{0.0, 0.0}, {10.0, 1.0}}}}};
+  app::Chart thinned{.series = {{.points = {{0.0, 0.0}, {10.0, 1.0}}}}};
   thinned.series.front().means = {{0.0, 0.5}, {10.0, 0.5}};
   CHECK(inside(drawn(thinned), app::chart_colour(0)) > 400);
   CHECK(inside(drawn(thinned), app::chart_colour(0).paler(0.75)) > 100);
@@ -175,7 +175,7 @@ TEST_CASE("a curve is a member's column; an epoch that was done twice counts onc
       "member,stage,epoch,val_f1\n1,a,0,0.5\n0,a,0,0.1\n0,a,1,0.2\n0,b,0,nan\n0,b,1,0.4\n"
       "0,a,1,0.25\n1,a,1,\n");
   const app::EpochLog log(table);
-  const std::vector<app::SvgSeries> curves = app::column_series(log, "val_f1", "f1", 0);
+  const std::vector<app::ChartSeries> curves = app::column_series(log, "val_f1", "f1", 0);
   REQUIRE(curves.size() == 3);
   REQUIRE(curves[0].points.size() == 3);  // of four epochs one has no number
   CHECK(curves[0].faint);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* hostile = "<script>alert(\"1\")</script> & 'x' \x01\xff";
 
-SvgChart chart_of(std::vector<CurvePoint> points) {
+Chart chart_of(std::vector<CurvePoint> points) {
   return {.title = "loss",
           .below = "epoch",
           .series = {{.name = "train", .points = std::move(points)}}};
@@ -45,14 +45,14 @@ TEST_CASE("a text of a stranger is text in a page, whatever is in it") {
 }
 
 TEST_CASE("a chart without a number is not drawn") {
-  CHECK(to_html(SvgChart{.title = "nothing"}).empty());
+  CHECK(to_html(Chart{.title = "nothing"}).empty());
   CHECK(to_html(chart_of({})).empty());
   CHECK(to_html(chart_of({{1.0, std::nan("")}})).empty());
-  CHECK(to_html(SvgChart{.bands = {{.name = "a", .heights = {std::nan("")}}}}).empty());
+  CHECK(to_html(Chart{.bands = {{.name = "a", .heights = {std::nan("")}}}}).empty());
 }
 
 TEST_CASE("a chart is well-formed with everything that it can have, and holds no foreign tag") {
-  SvgChart chart = chart_of({{1.0, 0.5}, {2.0, std::nan("")}, {3.0, 0.25}});
+  Chart chart = chart_of({{1.0, 0.5}, {2.0, std::nan("")}, {3.0, 0.25}});
   chart.title = chart.unit = chart.below = hostile;
   chart.series.front().name = hostile;
   chart.bands = {{.name = hostile, .heights = {1.0, 2.0, std::nan(""), -1.0}, .colour = 100}};
@@ -95,9 +95,9 @@ TEST_CASE("a line stands where its values are, and is broken where there are non
 
 TEST_CASE("layers stand on each other") {
   const std::string html =
-      to_html(SvgChart{.title = "x",
-                       .bands = {{.name = "a", .heights = {1.0, 1.0}},
-                                 {.name = "b", .heights = {1.0, 3.0}, .colour = 1}}});
+      to_html(Chart{.title = "x",
+                    .bands = {{.name = "a", .heights = {1.0, 1.0}},
+                              {.name = "b", .heights = {1.0, 3.0}, .colour = 1}}});
   CHECK(contains(html,
                  "class=\"layer f0\" d=\"M52 141.5H262L262 141.5H472L472 186H262L262 186H52Z\""));
   CHECK(
@@ -105,7 +105,7 @@ TEST_CASE("layers stand on each other") {
 }
 
 TEST_CASE("each place of a short curve says what is there, of a long one sixty parts do") {
-  const SvgChart few = chart_of({{1.0, 0.5}, {2.0, 0.25}});
+  const Chart few = chart_of({{1.0, 0.5}, {2.0, 0.25}});
   const auto notes = hover_notes(few);
   REQUIRE(notes.size() == 2);
   CHECK(notes[0].title == "epoch 1: train 0.5");
@@ -114,7 +114,7 @@ TEST_CASE("each place of a short curve says what is there, of a long one sixty p
   std::vector<CurvePoint> points;
   for (int i = 0; i < 1000; ++i)
     points.push_back({double(i), double(i % 10)});
-  const SvgChart many = chart_of(points);
+  const Chart many = chart_of(points);
   CHECK(hover_notes(many).size() == 60);
   CHECK(hover_notes(many)[0].title == "epoch 0 to 16.65: train 0 to 9");
   CHECK(count_of(to_html(many), "class=\"at\"") == 60);
@@ -136,7 +136,7 @@ TEST_CASE("an axis of epochs has no halves") {
 }
 
 TEST_CASE("a curve that is thinned is its means on a pale ground") {
-  SvgChart chart = chart_of({{0.0, 0.0}, {10.0, 1.0}});
+  Chart chart = chart_of({{0.0, 0.0}, {10.0, 1.0}});
   chart.series.front().means = {{0.0, 0.5}, {10.0, 0.5}};
   const std::string html = to_html(chart);
   CHECK(contains(html, "<path class=\"line l0 ground\" d=\"M52 186h0L472 8\"/>"));

@@ -197,7 +197,7 @@ TEST_CASE("phases are joined, and a strip says when the clocks were held down") 
   CHECK(system.phases[1].from - system.first == Approx(200.0));
   CHECK(system.phases[1].title == "evaluate");
   CHECK(system.phases[2].title == "other");
-  const std::vector<SvgSpan>& throttled = system.gpus.at(0).throttled;
+  const std::vector<ChartSpan>& throttled = system.gpus.at(0).throttled;
   REQUIRE(throttled.size() == 1);
   CHECK(throttled[0].from - system.first == Approx(100.0));
   CHECK(system.gpus.at(1).throttled.empty());
