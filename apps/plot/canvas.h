@@ -56,9 +56,6 @@ class Canvas {
  public:
   Canvas(int width, int height);
 
-  int width() const { return width_; }
-  int height() const { return height_; }
-
   /// Through all spots, `thickness` pixels wide; a single spot is nothing.
   void line(std::span<const Spot> spots, Colour colour, double thickness);
   void rectangle(const Box& box, Colour colour);
