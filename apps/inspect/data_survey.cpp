@@ -2,7 +2,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/literals.h>
 #include <headrace/engine/tensor/half_floats.h>
-#include <headrace/loaders/memory/detail/in_parallel.h>
+#include <headrace/loaders/internal/in_parallel.h>
 
 #include <algorithm>
 #include <cmath>

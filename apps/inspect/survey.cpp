@@ -3,7 +3,7 @@
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/image_decoder.h>
-#include <headrace/loaders/memory/detail/in_parallel.h>
+#include <headrace/loaders/internal/in_parallel.h>
 #include <headrace/monitor/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 #include <headrace/benchmarks/device/kernel_alone.h>
-#include <headrace/loaders/memory/detail/table_gather.h>
+#include <headrace/loaders/memory/internal/table_gather.h>
 
 #include <memory>
 #include <utility>

@@ -2,11 +2,11 @@
 #include <headrace/engine/tensor/huge_pages.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/hdf5/detail/global_heap.h>
-#include <headrace/loaders/hdf5/detail/scratch_pool.h>
 #include <headrace/loaders/hdf5/detail/table_plan.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
-#include <headrace/loaders/memory/detail/gather_rows.h>
-#include <headrace/loaders/memory/detail/require_index.h>
+#include <headrace/loaders/internal/require_index.h>
+#include <headrace/loaders/internal/scratch_pool.h>
+#include <headrace/loaders/memory/internal/gather_rows.h>
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 #include <headrace/loaders/hdf5/detail/hdf5_types.h>
 #include <headrace/loaders/hdf5/hdf5_thread.h>
 #include <headrace/loaders/hdf5/hdf5_writer.h>
-#include <headrace/loaders/memory/detail/in_parallel.h>
+#include <headrace/loaders/internal/in_parallel.h>
 
 #include <algorithm>
 #include <cerrno>

@@ -2,7 +2,7 @@
 #include <headrace/engine/tensor/huge_pages.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/idx/idx_file.h>
-#include <headrace/loaders/memory/detail/byte_order.h>
+#include <headrace/loaders/internal/byte_order.h>
 
 #include <algorithm>
 #include <array>

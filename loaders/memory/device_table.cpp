@@ -1,11 +1,11 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/device/internal/device_objects.h>
 #include <headrace/engine/tensor/huge_pages.h>
+#include <headrace/loaders/internal/require_index.h>
 #include <headrace/loaders/memory/detail/device_upload.h>
 #include <headrace/loaders/memory/detail/record_reader.h>
-#include <headrace/loaders/memory/detail/require_index.h>
-#include <headrace/loaders/memory/detail/table_gather.h>
 #include <headrace/loaders/memory/device_table.h>
+#include <headrace/loaders/memory/internal/table_gather.h>
 
 #include <algorithm>
 #include <cstring>

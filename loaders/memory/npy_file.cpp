@@ -1,7 +1,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/file/read_file.h>
-#include <headrace/loaders/memory/detail/byte_order.h>
+#include <headrace/loaders/internal/byte_order.h>
 #include <headrace/loaders/memory/npy_file.h>
 
 #include <algorithm>

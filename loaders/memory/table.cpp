@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/memory/detail/gather_rows.h>
-#include <headrace/loaders/memory/detail/require_index.h>
+#include <headrace/loaders/internal/require_index.h>
+#include <headrace/loaders/memory/internal/gather_rows.h>
 #include <headrace/loaders/memory/table.h>
 
 #include <algorithm>

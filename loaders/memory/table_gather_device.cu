@@ -1,6 +1,6 @@
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/device/internal/launch.h>
-#include <headrace/loaders/memory/detail/table_gather.h>
+#include <headrace/loaders/memory/internal/table_gather.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/memory/detail/gather_rows.h>
-#include <headrace/loaders/memory/detail/table_gather.h>
+#include <headrace/loaders/memory/internal/gather_rows.h>
+#include <headrace/loaders/memory/internal/table_gather.h>
 
 #include <cstring>
 #include <span>

@@ -1,7 +1,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/engine/tensor/huge_pages.h>
-#include <headrace/loaders/memory/detail/require_index.h>
+#include <headrace/loaders/internal/require_index.h>
 #include <headrace/loaders/synthetic/synthetic.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/random.h>
-#include <headrace/loaders/memory/detail/in_order.h>
-#include <headrace/loaders/memory/detail/in_parallel.h>
+#include <headrace/loaders/internal/in_order.h>
+#include <headrace/loaders/internal/in_parallel.h>
 #include <headrace/loaders/volume/chunk_store_writer.h>
 #include <headrace/loaders/volume/detail/chunk_store_file.h>
 #include <headrace/loaders/volume/detail/value_mapping.h>

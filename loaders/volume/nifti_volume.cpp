@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/memory/detail/byte_order.h>
+#include <headrace/loaders/internal/byte_order.h>
 #include <headrace/loaders/volume/detail/flat_blocks.h>
 #include <headrace/loaders/volume/detail/gzip_reader.h>
 #include <headrace/loaders/volume/detail/nifti_header.h>

@@ -1,7 +1,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/printable.h>
-#include <headrace/loaders/hdf5/detail/scratch_pool.h>
-#include <headrace/loaders/memory/detail/byte_order.h>
+#include <headrace/loaders/internal/byte_order.h>
+#include <headrace/loaders/internal/scratch_pool.h>
 #include <headrace/loaders/volume/detail/tiff_stack.h>
 #include <headrace/loaders/volume/tiff_volume.h>
 

@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/printable.h>
-#include <headrace/loaders/memory/detail/byte_order.h>
+#include <headrace/loaders/internal/byte_order.h>
 #include <headrace/loaders/volume/detail/array_axes.h>
 #include <headrace/loaders/volume/detail/find_zarr.h>
 #include <headrace/loaders/volume/detail/named.h>

@@ -1,5 +1,5 @@
 // The gather kernel against its twin on the host and against plain copies.
-#include <headrace/loaders/memory/detail/table_gather.h>
+#include <headrace/loaders/memory/internal/table_gather.h>
 
 #include "kernel_device.h"
 

@@ -1,8 +1,8 @@
 // A table on a device, against the stand-in for the CUDA runtime: how it is filled, what it
 // refuses, and that batches wait for their row numbers. The kernel is stood in for by its twin on
 // the host.
-#include <headrace/loaders/memory/detail/table_gather.h>
 #include <headrace/loaders/memory/device_table.h>
+#include <headrace/loaders/memory/internal/table_gather.h>
 #include <headrace/tests/loaders/device_table_data.h>
 #include <headrace/tests/loaders/gathered.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <headrace/loaders/file/internal/stage_file.h>
 #include <headrace/loaders/hdf5/detail/chunk_index_file.h>
-#include <headrace/loaders/memory/detail/stage_file.h>
 
 #include <cstddef>
 #include <cstdint>

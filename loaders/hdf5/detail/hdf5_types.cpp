@@ -2,7 +2,7 @@
 #include <headrace/engine/tensor/shape.h>
 #include <headrace/loaders/hdf5/detail/global_heap.h>
 #include <headrace/loaders/hdf5/detail/hdf5_types.h>
-#include <headrace/loaders/memory/detail/byte_order.h>
+#include <headrace/loaders/internal/byte_order.h>
 
 #include <array>
 #include <cstdint>

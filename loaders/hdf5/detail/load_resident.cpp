@@ -1,6 +1,6 @@
 #include <headrace/loaders/hdf5/detail/field_reader.h>
-#include <headrace/loaders/hdf5/detail/scratch_pool.h>
-#include <headrace/loaders/memory/detail/in_parallel.h>
+#include <headrace/loaders/internal/in_parallel.h>
+#include <headrace/loaders/internal/scratch_pool.h>
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 #include <headrace/loaders/image/pack/detail/pack_file_writer.h>
 #include <headrace/loaders/image/pack/detail/pack_record.h>
 #include <headrace/loaders/image/pack/pack_images.h>
-#include <headrace/loaders/memory/detail/in_order.h>
+#include <headrace/loaders/internal/in_order.h>
 
 #include <algorithm>
 #include <bit>

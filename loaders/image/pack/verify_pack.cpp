@@ -3,7 +3,7 @@
 #include <headrace/loaders/image/crop.h>
 #include <headrace/loaders/image/image_decoder.h>
 #include <headrace/loaders/image/pack/verify_pack.h>
-#include <headrace/loaders/memory/detail/in_parallel.h>
+#include <headrace/loaders/internal/in_parallel.h>
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/memory/detail/byte_order.h>
+#include <headrace/loaders/internal/byte_order.h>
 #include <headrace/loaders/volume/detail/b2nd_chunk.h>
 
 #include <algorithm>

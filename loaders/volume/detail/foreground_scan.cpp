@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/memory/detail/in_parallel.h>
+#include <headrace/loaders/internal/in_parallel.h>
 #include <headrace/loaders/volume/detail/foreground_table.h>
 #include <headrace/loaders/volume/detail/visit_dtype.h>
 

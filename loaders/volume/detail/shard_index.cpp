@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/crc32c.h>
-#include <headrace/loaders/memory/detail/byte_order.h>
+#include <headrace/loaders/internal/byte_order.h>
 #include <headrace/loaders/volume/detail/shard_index.h>
 
 #include <cstring>

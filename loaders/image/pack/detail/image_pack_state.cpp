@@ -1,8 +1,8 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/internal/stage_file.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/image/image_header.h>
 #include <headrace/loaders/image/pack/detail/image_pack_state.h>
-#include <headrace/loaders/memory/detail/stage_file.h>
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include <headrace/loaders/memory/detail/byte_order.h>
+#include <headrace/loaders/internal/byte_order.h>
 
 #include <cstdint>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include <headrace/loaders/memory/detail/gather_rows.h>
+#include <headrace/loaders/memory/internal/gather_rows.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/internal/stage_file.h>
 #include <headrace/loaders/file/printable.h>
-#include <headrace/loaders/memory/detail/stage_file.h>
 
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include <headrace/loaders/memory/detail/chunk_cache.h>
+#include <headrace/loaders/hdf5/detail/chunk_cache.h>
 
 #include <algorithm>
 #include <chrono>
