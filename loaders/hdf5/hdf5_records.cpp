@@ -1,7 +1,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/hdf5/hdf5_records.h>
-#include <headrace/loaders/listing/detail/label_array.h>
+#include <headrace/loaders/listing/internal/label_array.h>
 
 #include <array>
 #include <numeric>

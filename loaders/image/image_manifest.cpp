@@ -2,7 +2,7 @@
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/image/detail/listing_cache.h>
 #include <headrace/loaders/image/image_manifest.h>
-#include <headrace/loaders/listing/detail/manifest.h>
+#include <headrace/loaders/listing/internal/manifest.h>
 
 #include <string>
 #include <utility>

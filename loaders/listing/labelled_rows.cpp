@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/internal/require_index.h>
-#include <headrace/loaders/listing/detail/label_array.h>
+#include <headrace/loaders/listing/internal/label_array.h>
 #include <headrace/loaders/listing/labelled_rows.h>
 #include <headrace/loaders/memory/internal/gather_rows.h>
 

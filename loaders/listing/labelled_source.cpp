@@ -1,4 +1,4 @@
-#include <headrace/loaders/listing/detail/record_values.h>
+#include <headrace/loaders/listing/internal/record_values.h>
 #include <headrace/loaders/listing/labelled_source.h>
 
 namespace headrace::inline v1 {

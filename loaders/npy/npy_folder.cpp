@@ -1,6 +1,6 @@
 #include <headrace/loaders/file/folder_entries.h>
 #include <headrace/loaders/file/printable.h>
-#include <headrace/loaders/listing/detail/class_folders.h>
+#include <headrace/loaders/listing/internal/class_folders.h>
 #include <headrace/loaders/npy/detail/array_listing.h>
 #include <headrace/loaders/npy/npy_folder.h>
 

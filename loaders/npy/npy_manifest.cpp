@@ -1,7 +1,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/folder_entries.h>
 #include <headrace/loaders/file/printable.h>
-#include <headrace/loaders/listing/detail/manifest.h>
+#include <headrace/loaders/listing/internal/manifest.h>
 #include <headrace/loaders/npy/detail/array_listing.h>
 #include <headrace/loaders/npy/npy_manifest.h>
 

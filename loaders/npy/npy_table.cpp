@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/printable.h>
-#include <headrace/loaders/listing/detail/label_array.h>
+#include <headrace/loaders/listing/internal/label_array.h>
 #include <headrace/loaders/memory/npy_file.h>
 #include <headrace/loaders/memory/table.h>
 #include <headrace/loaders/npy/npy_rows.h>

@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/image_manifest.h>
-#include <headrace/loaders/listing/detail/manifest.h>
+#include <headrace/loaders/listing/internal/manifest.h>
 #include <headrace/loaders/npy/npy_manifest.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/support/peak_memory.h>

@@ -5,7 +5,7 @@
 #include <headrace/loaders/image/detail/listing_check.h>
 #include <headrace/loaders/image/detail/listing_file.h>
 #include <headrace/loaders/image/image_formats.h>
-#include <headrace/loaders/listing/detail/label_names.h>
+#include <headrace/loaders/listing/internal/label_names.h>
 
 #include <algorithm>
 #include <chrono>

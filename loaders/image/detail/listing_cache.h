@@ -2,7 +2,7 @@
 
 #include <headrace/loaders/image/detail/image_listing.h>
 #include <headrace/loaders/image/listed_images.h>
-#include <headrace/loaders/listing/detail/class_folders.h>
+#include <headrace/loaders/listing/internal/class_folders.h>
 
 #include <cstdint>
 #include <functional>

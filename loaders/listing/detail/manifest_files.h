@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/loaders/file/read_file.h>
-#include <headrace/loaders/listing/detail/file_table.h>
+#include <headrace/loaders/listing/internal/file_table.h>
 
 #include <cstdint>
 #include <string>

@@ -2,8 +2,8 @@
 
 #include <headrace/engine/tensor/dtype.h>
 #include <headrace/engine/tensor/shape.h>
-#include <headrace/loaders/listing/detail/file_table.h>
-#include <headrace/loaders/listing/detail/record_values.h>
+#include <headrace/loaders/listing/internal/file_table.h>
+#include <headrace/loaders/listing/internal/record_values.h>
 
 #include <cstddef>
 #include <cstdint>

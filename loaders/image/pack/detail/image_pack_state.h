@@ -4,7 +4,7 @@
 #include <headrace/loaders/file/read_file.h>
 #include <headrace/loaders/image/pack/detail/pack_format.h>
 #include <headrace/loaders/image/pack/image_pack.h>
-#include <headrace/loaders/listing/detail/record_values.h>
+#include <headrace/loaders/listing/internal/record_values.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/engine/tensor/tensor.h>
-#include <headrace/loaders/listing/detail/record_values.h>
+#include <headrace/loaders/listing/internal/record_values.h>
 
 #include <string>
 #include <vector>

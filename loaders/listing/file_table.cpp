@@ -1,5 +1,5 @@
-#include <headrace/loaders/listing/detail/file_table.h>
-#include <headrace/loaders/listing/detail/record_values.h>
+#include <headrace/loaders/listing/internal/file_table.h>
+#include <headrace/loaders/listing/internal/record_values.h>
 
 #include <algorithm>
 

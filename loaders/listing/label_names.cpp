@@ -1,4 +1,4 @@
-#include <headrace/loaders/listing/detail/label_names.h>
+#include <headrace/loaders/listing/internal/label_names.h>
 
 #include <algorithm>
 #include <charconv>

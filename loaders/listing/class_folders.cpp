@@ -2,8 +2,8 @@
 #include <headrace/engine/base/utf8.h>
 #include <headrace/loaders/file/folder_entries.h>
 #include <headrace/loaders/file/printable.h>
-#include <headrace/loaders/listing/detail/class_folders.h>
 #include <headrace/loaders/listing/detail/manifest_rows.h>
+#include <headrace/loaders/listing/internal/class_folders.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <headrace/loaders/listing/detail/file_table.h>
 #include <headrace/loaders/listing/detail/manifest_rows.h>
-#include <headrace/loaders/listing/detail/record_values.h>
+#include <headrace/loaders/listing/internal/file_table.h>
+#include <headrace/loaders/listing/internal/record_values.h>
 
 #include <cstdint>
 #include <filesystem>

@@ -1,8 +1,8 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/printable.h>
-#include <headrace/loaders/listing/detail/manifest.h>
 #include <headrace/loaders/listing/detail/manifest_files.h>
 #include <headrace/loaders/listing/detail/value_collector.h>
+#include <headrace/loaders/listing/internal/manifest.h>
 
 #include <algorithm>
 #include <numeric>

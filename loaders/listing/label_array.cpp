@@ -1,8 +1,8 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/utf8.h>
 #include <headrace/loaders/file/printable.h>
-#include <headrace/loaders/listing/detail/label_array.h>
-#include <headrace/loaders/listing/detail/label_names.h>
+#include <headrace/loaders/listing/internal/label_array.h>
+#include <headrace/loaders/listing/internal/label_names.h>
 
 #include <algorithm>
 #include <cmath>
