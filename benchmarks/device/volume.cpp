@@ -1,7 +1,7 @@
 #include <headrace/augment/volume/nnunet_intensity_batch.h>
 #include <headrace/benchmarks/device/sections.h>
 #include <headrace/engine/plan/pipeline.h>
-#include <headrace/loaders/volume/detail/resample_task.h>
+#include <headrace/loaders/volume/internal/resample_task.h>
 #include <headrace/loaders/volume/resample_patch.h>
 #include <headrace/loaders/volume/spatial_transform.h>
 

@@ -1,6 +1,6 @@
 #include <headrace/benchmarks/loader/bare.h>
 #include <headrace/benchmarks/loader/workload.h>
-#include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
+#include <headrace/loaders/hdf5/internal/hdf5_dataset.h>
 
 #include <atomic>
 #include <memory>

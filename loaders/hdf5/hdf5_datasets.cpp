@@ -1,5 +1,5 @@
-#include <headrace/loaders/hdf5/detail/library_access.h>
 #include <headrace/loaders/hdf5/hdf5_datasets.h>
+#include <headrace/loaders/hdf5/internal/library_access.h>
 
 namespace headrace::inline v1 {
 

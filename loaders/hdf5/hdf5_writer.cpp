@@ -1,9 +1,9 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/printable.h>
-#include <headrace/loaders/hdf5/detail/chunk_encoder.h>
 #include <headrace/loaders/hdf5/detail/hdf5_types.h>
 #include <headrace/loaders/hdf5/hdf5_thread.h>
 #include <headrace/loaders/hdf5/hdf5_writer.h>
+#include <headrace/loaders/hdf5/internal/chunk_encoder.h>
 #include <headrace/loaders/internal/in_parallel.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/printable.h>
-#include <headrace/loaders/hdf5/detail/library_access.h>
+#include <headrace/loaders/hdf5/internal/library_access.h>
 #include <headrace/loaders/internal/scratch_pool.h>
 #include <headrace/loaders/volume/detail/flat_blocks.h>
 #include <headrace/loaders/volume/hdf5_volume.h>

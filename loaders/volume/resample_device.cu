@@ -1,6 +1,6 @@
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/device/internal/launch.h>
-#include <headrace/loaders/volume/detail/resample_task.h>
+#include <headrace/loaders/volume/internal/resample_task.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/device/internal/kernel.h>
-#include <headrace/loaders/volume/detail/resample_task.h>
+#include <headrace/loaders/volume/internal/resample_task.h>
 #include <headrace/loaders/volume/resample_patch.h>
 
 #include <cstring>

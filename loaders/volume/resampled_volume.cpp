@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/volume/derived_volumes.h>
-#include <headrace/loaders/volume/detail/resample_task.h>
+#include <headrace/loaders/volume/internal/resample_task.h>
 #include <headrace/loaders/volume/spatial_map.h>
 #include <headrace/loaders/volume/volume_limits.h>
 #include <headrace/loaders/volume/volume_values.h>

@@ -1,4 +1,4 @@
-#include <headrace/loaders/volume/detail/resample_task.h>
+#include <headrace/loaders/volume/internal/resample_task.h>
 #include <headrace/loaders/volume/spatial_map.h>
 
 #include <algorithm>

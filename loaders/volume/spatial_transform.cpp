@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/volume/detail/resample_task.h>
+#include <headrace/loaders/volume/internal/resample_task.h>
 #include <headrace/loaders/volume/spatial_transform.h>
 
 #include <algorithm>

@@ -5,8 +5,8 @@
 // (1, modulo 7) and those (4 each, little-endian); the mask (4); the chunk's size (4, modulo 1
 // MiB); what is left is the stored chunk.
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/detail/chunk_codec.h>
-#include <headrace/loaders/hdf5/detail/unshuffle.h>
+#include <headrace/loaders/hdf5/internal/chunk_codec.h>
+#include <headrace/loaders/hdf5/internal/unshuffle.h>
 
 #include <array>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Patches cut from boxes on a device, against the host's and against arithmetic of the test's own.
-#include <headrace/loaders/volume/detail/resample_task.h>
+#include <headrace/loaders/volume/internal/resample_task.h>
 
 #include "dice.h"
 #include "kernel_device.h"

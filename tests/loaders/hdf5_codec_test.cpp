@@ -1,7 +1,7 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/detail/chunk_codec.h>
 #include <headrace/loaders/hdf5/detail/filters.h>
-#include <headrace/loaders/hdf5/detail/unshuffle.h>
+#include <headrace/loaders/hdf5/internal/chunk_codec.h>
+#include <headrace/loaders/hdf5/internal/unshuffle.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/hdf5_files.h>
 #include <headrace/tests/loaders/hdf5_stored_chunks.h>

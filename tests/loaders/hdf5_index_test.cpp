@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
+#include <headrace/loaders/hdf5/internal/hdf5_dataset.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/hdf5_files.h>
 #include <headrace/tests/loaders/hdf5_matrix.h>

@@ -1,8 +1,8 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/engine/plan/pipeline.h>
-#include <headrace/loaders/hdf5/detail/chunk_codec.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
+#include <headrace/loaders/hdf5/internal/chunk_codec.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/hdf5_files.h>
 #include <headrace/tests/support/temporary_folder.h>

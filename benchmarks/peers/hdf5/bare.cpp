@@ -2,8 +2,8 @@
 #include <headrace/benchmarks/peers/hdf5/peers.h>
 #include <headrace/engine/batch/internal/layout.h>
 #include <headrace/engine/tensor/huge_pages.h>
-#include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
-#include <headrace/loaders/hdf5/detail/unshuffle.h>
+#include <headrace/loaders/hdf5/internal/hdf5_dataset.h>
+#include <headrace/loaders/hdf5/internal/unshuffle.h>
 
 #include <algorithm>
 #include <atomic>

@@ -1,7 +1,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/hdf5/detail/chunk_guard.h>
-#include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
+#include <headrace/loaders/hdf5/internal/hdf5_dataset.h>
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/hdf5/detail/chunk_store.h>
-#include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
 #include <headrace/loaders/hdf5/detail/library_budget.h>
+#include <headrace/loaders/hdf5/internal/hdf5_dataset.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/detail/chunk_codec.h>
 #include <headrace/loaders/hdf5/detail/chunk_grid.h>
 #include <headrace/loaders/hdf5/detail/chunk_index.h>
+#include <headrace/loaders/hdf5/internal/chunk_codec.h>
 
 #include <cstddef>
 #include <optional>

@@ -1,7 +1,7 @@
 #include <headrace/loaders/hdf5/detail/chunk_cache.h>
 #include <headrace/loaders/hdf5/detail/field_reader.h>
 #include <headrace/loaders/hdf5/detail/missing_items.h>
-#include <headrace/loaders/hdf5/detail/unshuffle.h>
+#include <headrace/loaders/hdf5/internal/unshuffle.h>
 #include <headrace/loaders/internal/scratch_pool.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
+#include <headrace/loaders/hdf5/internal/hdf5_dataset.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/detail/library_access.h>
 #include <headrace/loaders/hdf5/detail/library_lists.h>
 #include <headrace/loaders/hdf5/detail/library_rows.h>
+#include <headrace/loaders/hdf5/internal/library_access.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <headrace/engine/sample/source.h>
-#include <headrace/loaders/hdf5/detail/library_access.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
+#include <headrace/loaders/hdf5/internal/library_access.h>
 
 #include <cstddef>
 #include <cstdint>

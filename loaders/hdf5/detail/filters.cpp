@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/filters.h>
-#include <headrace/loaders/hdf5/detail/unshuffle.h>
+#include <headrace/loaders/hdf5/internal/unshuffle.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/loaders/hdf5/detail/library_access.h>
+#include <headrace/loaders/hdf5/internal/library_access.h>
 
 #include <filesystem>
 #include <memory>

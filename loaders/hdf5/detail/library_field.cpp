@@ -1,6 +1,6 @@
 #include <headrace/loaders/hdf5/detail/field_reader.h>
-#include <headrace/loaders/hdf5/detail/library_access.h>
 #include <headrace/loaders/hdf5/detail/sorted_rows.h>
+#include <headrace/loaders/hdf5/internal/library_access.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/loaders/hdf5/detail/hdf5_file.h>
-#include <headrace/loaders/hdf5/detail/library_access.h>
+#include <headrace/loaders/hdf5/internal/library_access.h>
 
 #include <string>
 #include <vector>

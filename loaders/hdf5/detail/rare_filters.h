@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/loaders/hdf5/detail/chunk_codec.h>
+#include <headrace/loaders/hdf5/internal/chunk_codec.h>
 
 #include <cstddef>
 #include <span>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/loaders/hdf5/detail/chunk_codec.h>
+#include <headrace/loaders/hdf5/internal/chunk_codec.h>
 #include <headrace/loaders/volume/detail/b2nd_frame.h>
 #include <headrace/loaders/volume/detail/blosc_chunk.h>
 #include <headrace/loaders/volume/detail/kept_indexes.h>

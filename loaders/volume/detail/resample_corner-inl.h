@@ -1,6 +1,6 @@
 // The voxels around a place in a box, and their shares. For resample_kernels.cpp alone, once for
 // every vector target.
-#include <headrace/loaders/volume/detail/resample_task.h>
+#include <headrace/loaders/volume/internal/resample_task.h>
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Compiled once for every vector target; Highway picks one at run time. No sum and product are
 // fused, so that every target and a device (resample_device.cu) have the same bits.
-#include <headrace/loaders/volume/detail/resample_task.h>
+#include <headrace/loaders/volume/internal/resample_task.h>
 
 #include <algorithm>
 #include <cstdint>

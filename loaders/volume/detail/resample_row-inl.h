@@ -1,6 +1,6 @@
 // Where the voxels of a patch's rows lie in its box. For resample_kernels.cpp alone, once for every
 // vector target.
-#include <headrace/loaders/volume/detail/resample_task.h>
+#include <headrace/loaders/volume/internal/resample_task.h>
 
 #include <algorithm>
 #include <cmath>

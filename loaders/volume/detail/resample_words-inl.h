@@ -1,5 +1,5 @@
 // Pairs of voxels at any places. For resample_kernels.cpp alone, once for every vector target.
-#include <headrace/loaders/volume/detail/resample_task.h>
+#include <headrace/loaders/volume/internal/resample_task.h>
 
 #include <cstdint>
 #include <cstring>

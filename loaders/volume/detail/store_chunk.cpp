@@ -1,4 +1,4 @@
-#include <headrace/loaders/hdf5/detail/chunk_encoder.h>
+#include <headrace/loaders/hdf5/internal/chunk_encoder.h>
 #include <headrace/loaders/volume/detail/store_chunk.h>
 
 #include <cstring>

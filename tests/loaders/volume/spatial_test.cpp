@@ -1,6 +1,6 @@
 // Coordinate maps of patches and what is drawn for them, and resampling against scipy's.
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/volume/detail/resample_task.h>
+#include <headrace/loaders/volume/internal/resample_task.h>
 #include <headrace/loaders/volume/spatial_transform.h>
 
 #include <algorithm>

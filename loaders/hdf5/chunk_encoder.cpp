@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/detail/chunk_encoder.h>
+#include <headrace/loaders/hdf5/internal/chunk_encoder.h>
 
 #include <algorithm>
 #include <cstdint>

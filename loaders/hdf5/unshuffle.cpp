@@ -1,11 +1,11 @@
 // Compiled once for every vector target; Highway picks one at run time.
-#include <headrace/loaders/hdf5/detail/unshuffle.h>
+#include <headrace/loaders/hdf5/internal/unshuffle.h>
 
 #include <algorithm>
 #include <cstring>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "headrace/loaders/hdf5/detail/unshuffle.cpp"
+#define HWY_TARGET_INCLUDE "headrace/loaders/hdf5/unshuffle.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
 #include <headrace/loaders/hdf5/detail/sorted_rows.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
+#include <headrace/loaders/hdf5/internal/hdf5_dataset.h>
 
 #include <cstddef>
 #include <cstdint>

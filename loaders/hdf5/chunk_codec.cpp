@@ -1,7 +1,7 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/detail/chunk_codec.h>
 #include <headrace/loaders/hdf5/detail/filters.h>
 #include <headrace/loaders/hdf5/detail/rare_filters.h>
+#include <headrace/loaders/hdf5/internal/chunk_codec.h>
 
 #include <algorithm>
 #include <bit>

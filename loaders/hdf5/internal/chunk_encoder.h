@@ -1,7 +1,7 @@
 #pragma once
 
-#include <headrace/loaders/hdf5/detail/chunk_codec.h>
 #include <headrace/loaders/hdf5/hdf5_writer.h>
+#include <headrace/loaders/hdf5/internal/chunk_codec.h>
 
 #include <cstddef>
 #include <span>

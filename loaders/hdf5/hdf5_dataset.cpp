@@ -2,7 +2,7 @@
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/hdf5/detail/describe_parts.h>
 #include <headrace/loaders/hdf5/detail/external_links.h>
-#include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
+#include <headrace/loaders/hdf5/internal/hdf5_dataset.h>
 
 #include <algorithm>
 #include <array>
