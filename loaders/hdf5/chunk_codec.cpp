@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/detail/filters.h>
-#include <headrace/loaders/hdf5/detail/rare_filters.h>
+#include <headrace/loaders/hdf5/detail/filter/filters.h>
+#include <headrace/loaders/hdf5/detail/filter/rare_filters.h>
 #include <headrace/loaders/hdf5/internal/chunk_codec.h>
 
 #include <algorithm>

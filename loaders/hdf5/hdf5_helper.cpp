@@ -1,4 +1,4 @@
-#include <headrace/loaders/hdf5/detail/helper_library.h>
+#include <headrace/loaders/hdf5/detail/helper/helper_library.h>
 #include <headrace/loaders/hdf5/hdf5_helper.h>
 
 #include <atomic>

@@ -1,4 +1,4 @@
-#include <headrace/loaders/hdf5/detail/helper_server.h>
+#include <headrace/loaders/hdf5/detail/helper/helper_server.h>
 
 #include <csignal>
 #include <cstddef>

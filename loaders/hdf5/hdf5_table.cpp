@@ -1,8 +1,8 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/tensor/huge_pages.h>
 #include <headrace/loaders/file/printable.h>
-#include <headrace/loaders/hdf5/detail/global_heap.h>
-#include <headrace/loaders/hdf5/detail/table_plan.h>
+#include <headrace/loaders/hdf5/detail/file/global_heap.h>
+#include <headrace/loaders/hdf5/detail/table/table_plan.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
 #include <headrace/loaders/internal/require_index.h>
 #include <headrace/loaders/internal/scratch_pool.h>

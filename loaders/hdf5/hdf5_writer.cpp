@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/printable.h>
-#include <headrace/loaders/hdf5/detail/hdf5_types.h>
+#include <headrace/loaders/hdf5/detail/file/hdf5_types.h>
 #include <headrace/loaders/hdf5/hdf5_thread.h>
 #include <headrace/loaders/hdf5/hdf5_writer.h>
 #include <headrace/loaders/hdf5/internal/chunk_encoder.h>

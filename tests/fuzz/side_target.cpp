@@ -3,7 +3,7 @@
 // and a pack are pack_target.cpp's; a decoded cache has no file that others could write.)
 //
 // Input: which file (1 byte), then changes to a sound one (edits.h).
-#include <headrace/loaders/hdf5/detail/chunk_index_file.h>
+#include <headrace/loaders/hdf5/detail/chunk/chunk_index_file.h>
 #include <headrace/loaders/image/detail/listing_cache.h>
 #include <headrace/tests/fuzz/edits.h>
 #include <headrace/tests/fuzz/finding.h>

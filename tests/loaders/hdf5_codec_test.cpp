@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/detail/filters.h>
+#include <headrace/loaders/hdf5/detail/filter/filters.h>
 #include <headrace/loaders/hdf5/internal/chunk_codec.h>
 #include <headrace/loaders/hdf5/internal/unshuffle.h>
 #include <headrace/tests/loaders/gathered.h>

@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/detail/virtual_selection.h>
+#include <headrace/loaders/hdf5/detail/dataset/virtual_selection.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
 #include <headrace/tests/loaders/file_bytes.h>
 #include <headrace/tests/loaders/gathered.h>

@@ -2,8 +2,8 @@
 
 #include <headrace/engine/tensor/dtype.h>
 #include <headrace/engine/tensor/shape.h>
-#include <headrace/loaders/hdf5/detail/chunk_store.h>
-#include <headrace/loaders/hdf5/detail/hdf5_file.h>
+#include <headrace/loaders/hdf5/detail/chunk/chunk_store.h>
+#include <headrace/loaders/hdf5/detail/file/hdf5_file.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/loaders/hdf5/detail/sorted_rows.h>
+#include <headrace/loaders/hdf5/detail/table/sorted_rows.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
 #include <headrace/loaders/hdf5/internal/hdf5_dataset.h>
 
