@@ -2,11 +2,11 @@
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/internal/byte_order.h>
 #include <headrace/loaders/volume/b2nd_volume.h>
-#include <headrace/loaders/volume/detail/array_axes.h>
-#include <headrace/loaders/volume/detail/b2nd_chunk.h>
-#include <headrace/loaders/volume/detail/b2nd_frame.h>
-#include <headrace/loaders/volume/detail/kept_indexes.h>
-#include <headrace/loaders/volume/detail/named.h>
+#include <headrace/loaders/volume/detail/array/array_axes.h>
+#include <headrace/loaders/volume/detail/array/kept_indexes.h>
+#include <headrace/loaders/volume/detail/array/named.h>
+#include <headrace/loaders/volume/detail/b2nd/b2nd_chunk.h>
+#include <headrace/loaders/volume/detail/b2nd/b2nd_frame.h>
 
 #include <algorithm>
 #include <cerrno>

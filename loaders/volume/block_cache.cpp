@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/volume/block_cache.h>
-#include <headrace/loaders/volume/detail/block_shard.h>
+#include <headrace/loaders/volume/detail/block/block_shard.h>
 
 #include <algorithm>
 #include <chrono>

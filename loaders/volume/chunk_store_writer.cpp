@@ -3,8 +3,8 @@
 #include <headrace/loaders/internal/in_order.h>
 #include <headrace/loaders/internal/in_parallel.h>
 #include <headrace/loaders/volume/chunk_store_writer.h>
-#include <headrace/loaders/volume/detail/chunk_store_file.h>
-#include <headrace/loaders/volume/detail/value_mapping.h>
+#include <headrace/loaders/volume/detail/case/value_mapping.h>
+#include <headrace/loaders/volume/detail/store/chunk_store_file.h>
 #include <headrace/loaders/volume/volume_limits.h>
 #include <headrace/loaders/volume/volume_reader.h>
 

@@ -1,7 +1,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
-#include <headrace/loaders/volume/detail/foreground_table.h>
-#include <headrace/loaders/volume/detail/visit_dtype.h>
+#include <headrace/loaders/volume/detail/foreground/foreground_table.h>
+#include <headrace/loaders/volume/detail/voxel/visit_dtype.h>
 #include <headrace/loaders/volume/foreground_index.h>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/hdf5/internal/library_access.h>
 #include <headrace/loaders/internal/scratch_pool.h>
-#include <headrace/loaders/volume/detail/flat_blocks.h>
+#include <headrace/loaders/volume/detail/voxel/flat_blocks.h>
 #include <headrace/loaders/volume/hdf5_volume.h>
 
 #include <algorithm>

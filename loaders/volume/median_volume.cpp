@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/volume/derived_volumes.h>
-#include <headrace/loaders/volume/detail/visit_dtype.h>
+#include <headrace/loaders/volume/detail/voxel/visit_dtype.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,9 +1,9 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/internal/byte_order.h>
-#include <headrace/loaders/volume/detail/flat_blocks.h>
-#include <headrace/loaders/volume/detail/gzip_reader.h>
-#include <headrace/loaders/volume/detail/nifti_header.h>
-#include <headrace/loaders/volume/detail/voxel_file.h>
+#include <headrace/loaders/volume/detail/nifti/gzip_reader.h>
+#include <headrace/loaders/volume/detail/nifti/nifti_header.h>
+#include <headrace/loaders/volume/detail/voxel/flat_blocks.h>
+#include <headrace/loaders/volume/detail/voxel/voxel_file.h>
 #include <headrace/loaders/volume/nifti_volume.h>
 
 #include <array>

@@ -2,8 +2,8 @@
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/internal/in_parallel.h>
-#include <headrace/loaders/volume/detail/case_fingerprint.h>
-#include <headrace/loaders/volume/detail/shared_bytes.h>
+#include <headrace/loaders/volume/detail/case/case_fingerprint.h>
+#include <headrace/loaders/volume/detail/case/shared_bytes.h>
 #include <headrace/loaders/volume/nnunet_fingerprint.h>
 
 #include <algorithm>

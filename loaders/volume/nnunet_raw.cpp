@@ -2,7 +2,7 @@
 #include <headrace/engine/base/nearest.h>
 #include <headrace/loaders/file/folder_entries.h>
 #include <headrace/loaders/file/printable.h>
-#include <headrace/loaders/volume/detail/nnunet_dataset_json.h>
+#include <headrace/loaders/volume/detail/case/nnunet_dataset_json.h>
 #include <headrace/loaders/volume/nnunet_raw.h>
 #include <headrace/loaders/volume/open_volume.h>
 

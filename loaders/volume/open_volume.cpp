@@ -2,10 +2,10 @@
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/volume/b2nd_volume.h>
 #include <headrace/loaders/volume/chunk_store_volume.h>
-#include <headrace/loaders/volume/detail/gzip_reader.h>
-#include <headrace/loaders/volume/detail/nifti_header.h>
-#include <headrace/loaders/volume/detail/tiff_stack.h>
-#include <headrace/loaders/volume/detail/voxel_file.h>
+#include <headrace/loaders/volume/detail/nifti/gzip_reader.h>
+#include <headrace/loaders/volume/detail/nifti/nifti_header.h>
+#include <headrace/loaders/volume/detail/tiff/tiff_stack.h>
+#include <headrace/loaders/volume/detail/voxel/voxel_file.h>
 #include <headrace/loaders/volume/hdf5_volume.h>
 #include <headrace/loaders/volume/nifti_volume.h>
 #include <headrace/loaders/volume/open_volume.h>

@@ -1,7 +1,7 @@
 // What VolumePatches draws for a sample, and what it reads for that.
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/volume/detail/box_values.h>
-#include <headrace/loaders/volume/detail/case_set.h>
+#include <headrace/loaders/volume/detail/case/case_set.h>
+#include <headrace/loaders/volume/detail/voxel/box_values.h>
 #include <headrace/loaders/volume/internal/resample_task.h>
 #include <headrace/loaders/volume/volume_patches.h>
 

@@ -2,7 +2,7 @@
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/internal/byte_order.h>
 #include <headrace/loaders/internal/scratch_pool.h>
-#include <headrace/loaders/volume/detail/tiff_stack.h>
+#include <headrace/loaders/volume/detail/tiff/tiff_stack.h>
 #include <headrace/loaders/volume/tiff_volume.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/volume/detail/box_values.h>
-#include <headrace/loaders/volume/detail/case_set.h>
+#include <headrace/loaders/volume/detail/case/case_set.h>
+#include <headrace/loaders/volume/detail/voxel/box_values.h>
 #include <headrace/loaders/volume/volume_boxes.h>
 
 #include <algorithm>

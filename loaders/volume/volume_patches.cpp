@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/volume/detail/case_set.h>
+#include <headrace/loaders/volume/detail/case/case_set.h>
 #include <headrace/loaders/volume/internal/resample_task.h>
 #include <headrace/loaders/volume/volume_patches.h>
 

@@ -2,8 +2,8 @@
 #include <headrace/engine/base/internal/folder_lock.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/internal/in_parallel.h>
-#include <headrace/loaders/volume/detail/prepare_case.h>
-#include <headrace/loaders/volume/detail/shared_bytes.h>
+#include <headrace/loaders/volume/detail/case/prepare_case.h>
+#include <headrace/loaders/volume/detail/case/shared_bytes.h>
 #include <headrace/loaders/volume/volume_preparation.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/volume/detail/box_copy.h>
+#include <headrace/loaders/volume/detail/voxel/box_copy.h>
 #include <headrace/loaders/volume/volume_reader.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include <headrace/loaders/volume/detail/visit_dtype.h>
+#include <headrace/loaders/volume/detail/voxel/visit_dtype.h>
 #include <headrace/loaders/volume/volume_values.h>
 
 #include <cstring>

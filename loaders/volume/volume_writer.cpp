@@ -1,8 +1,8 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/loaders/file/printable.h>
-#include <headrace/loaders/volume/detail/nifti_header.h>
-#include <headrace/loaders/volume/detail/tiff_memory.h>
+#include <headrace/loaders/volume/detail/nifti/nifti_header.h>
+#include <headrace/loaders/volume/detail/tiff/tiff_memory.h>
 #include <headrace/loaders/volume/volume_writer.h>
 
 #include <algorithm>

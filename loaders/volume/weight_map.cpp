@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/internal/in_parallel.h>
-#include <headrace/loaders/volume/detail/cell_grid.h>
+#include <headrace/loaders/volume/detail/foreground/cell_grid.h>
 #include <headrace/loaders/volume/volume_values.h>
 #include <headrace/loaders/volume/weight_map.h>
 

@@ -1,10 +1,10 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/internal/byte_order.h>
-#include <headrace/loaders/volume/detail/array_axes.h>
-#include <headrace/loaders/volume/detail/find_zarr.h>
-#include <headrace/loaders/volume/detail/named.h>
-#include <headrace/loaders/volume/detail/shard_index.h>
+#include <headrace/loaders/volume/detail/array/array_axes.h>
+#include <headrace/loaders/volume/detail/array/named.h>
+#include <headrace/loaders/volume/detail/zarr/find_zarr.h>
+#include <headrace/loaders/volume/detail/zarr/shard_index.h>
 #include <headrace/loaders/volume/zarr_volume.h>
 
 #include <algorithm>

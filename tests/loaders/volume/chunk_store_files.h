@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/loaders/volume/chunk_store_writer.h>
-#include <headrace/loaders/volume/detail/chunk_store_format.h>
+#include <headrace/loaders/volume/detail/store/chunk_store_format.h>
 #include <headrace/loaders/volume/volume_reader.h>
 #include <headrace/tests/loaders/file_bytes.h>
 #include <headrace/tests/loaders/volume/made_volume.h>

@@ -1,0 +1,193 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/atomic_file.h>
+#include <headrace/engine/base/internal/json_fields.h>
+#include <headrace/engine/base/random.h>
+#include <headrace/loaders/file/file_descriptor.h>
+#include <headrace/loaders/volume/detail/array/json_text.h>
+#include <headrace/loaders/volume/detail/case/prepared_record.h>
+#include <headrace/loaders/volume/detail/store/chunk_store_format.h>
+#include <headrace/loaders/volume/nifti_volume.h>
+
+#include <algorithm>
+#include <array>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace headrace::inline v1 {
+
+void fields(of_type<PreparedCase> auto& prepared, const auto& field) {
+  field("extent", prepared.extent);
+  field("spacing", prepared.spacing);
+  field("original_extent", prepared.original_extent);
+  field("original_spacing", prepared.original_spacing);
+  field("original_affine", prepared.original_affine);
+  field("crop_begin", prepared.crop_begin);
+  field("crop_end", prepared.crop_end);
+  field("placed_together", prepared.placed_together);
+}
+
+}  // namespace headrace::inline v1
+
+namespace headrace::inline v1::detail {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr int record_version = 2;
+constexpr std::uint64_t most_record = 1 << 20;
+
+std::uint64_t bytes_of(const fs::path& file) {
+  std::error_code none;
+  const std::uintmax_t bytes = fs::file_size(file, none);
+  return none ? 0 : bytes;
+}
+
+/// Of bytes that tell files of the same size and time apart: the first, the middle and the last.
+std::uint64_t sample_of(const fs::path& file, std::uint64_t bytes) {
+  constexpr std::uint64_t piece = 64 << 10;
+  const std::uint64_t last = bytes - std::min(bytes, piece);
+  const FileDescriptor open(file.c_str());
+  std::string read(3 * piece, '\0');
+  std::size_t got = 0;
+  for (const std::uint64_t at : {std::uint64_t{0}, last / 2, last}) {
+    const std::int64_t more =
+        pread_all(open.number(), reinterpret_cast<std::byte*>(read.data() + got), piece, at);
+    got += static_cast<std::size_t>(std::max<std::int64_t>(more, 0));
+  }
+  return hash_name(std::string_view(read).substr(0, got));
+}
+
+std::int64_t time_of(const fs::path& file) {
+  std::error_code none;
+  const auto time = fs::last_write_time(file, none);
+  return none ? 0 : time.time_since_epoch().count();
+}
+
+/// Null where there is no file with something in it.
+Json file_mark(const fs::path& file) {
+  const std::uint64_t bytes = bytes_of(file);
+  if (bytes == 0) return {};
+  return {{"file", file.filename().native()},
+          {"bytes", bytes},
+          {"time", time_of(file)},
+          {"sample", sample_of(file, bytes)}};
+}
+
+/// Of all that lie in a folder that is a volume, however many; null where it cannot be listed.
+Json folder_mark(const fs::path& folder) {
+  std::vector<std::string> files;
+  std::uint64_t bytes = 0;
+  std::error_code failed;
+  for (fs::recursive_directory_iterator at(folder, failed), end; !failed && at != end;
+       at.increment(failed)) {
+    std::error_code none;
+    if (at->is_directory(none)) continue;
+    const std::uint64_t size = bytes_of(at->path());
+    bytes += size;
+    files.push_back(at->path().lexically_relative(folder).native() + '\0' + std::to_string(size) +
+                    '\0' + std::to_string(time_of(at->path())) + '\0');
+  }
+  if (failed || files.empty()) return {};
+  std::ranges::sort(files);
+  std::string all;
+  for (const std::string& file : files)
+    all += file;
+  return {{"folder", folder.filename().native()},
+          {"files", files.size()},
+          {"bytes", bytes},
+          {"digest", hash_name(all)}};
+}
+
+/// Null where the file is not there.
+Json mark_of(const fs::path& path) {
+  std::error_code none;
+  if (fs::is_directory(path, none)) return folder_mark(path);
+  Json mark = file_mark(path);
+  const fs::path partner = nifti_partner(path);
+  if (!mark.is_null() && !partner.empty()) mark["partner"] = file_mark(partner);
+  return mark;
+}
+
+/// Of a chunk store that was written: its header has checksums of the index and thereby of all
+/// chunks. Null where it is not whole.
+Json store_mark(const fs::path& file) {
+  std::array<std::byte, ChunkStoreFormat::page> page;
+  const FileDescriptor open(file.c_str());
+  const std::int64_t got = pread_all(open.number(), page.data(), page.size(), 0);
+  if (got != static_cast<std::int64_t>(page.size())) return {};
+  try {
+    const ChunkStoreHeader header = ChunkStoreHeader::decode(page);
+    if (header.file_bytes != bytes_of(file)) return {};
+    return {{"bytes", header.file_bytes},
+            {"fingerprint", header.fingerprint},
+            {"page", store_checksum(page)}};
+  } catch (const DataError&) {
+    return {};
+  }
+}
+
+/// Whether the file is what the record says, and whole.
+bool vouched(const Json& mark, const fs::path& file) {
+  return !mark.is_null() && mark == store_mark(file);
+}
+
+PreparedCase case_of(const Json& json, const PreparedFiles& files) {
+  PreparedCase made{.name = files.name, .image = files.image};
+  if (!json.at("made_from").at("label").is_null()) made.label = files.label;
+  read_fields(json, made);
+  return made;
+}
+
+}  // namespace
+
+std::string made_from(const NnUNetCase& of, const VolumePreparation& preparation,
+                      const PrepareOptions& options) {
+  Json images = Json::array();
+  for (const fs::path& image : of.images) {
+    images.push_back(mark_of(image));
+    if (images.back().is_null()) return {};
+  }
+  Json label = of.label.empty() ? Json() : mark_of(of.label);
+  if (!of.label.empty() && label.is_null()) return {};
+  const Json json{{"images", std::move(images)},
+                  {"label", std::move(label)},
+                  {"preparation", Json::parse(to_string(preparation))},
+                  {"chunk", options.chunk},
+                  {"values", options.values}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string record_text(const PreparedCase& prepared, const std::string& made_from) {
+  auto json = write_fields<Json>(prepared);
+  json["prepared_case"] = record_version;
+  json["name"] = prepared.name;
+  json["image"] = store_mark(prepared.image);
+  json["label"] = prepared.label.empty() ? Json() : store_mark(prepared.label);
+  json["made_from"] = Json::parse(made_from);
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::optional<PreparedCase> read_record(const PreparedFiles& files, const std::string& made_from) {
+  if (made_from.empty()) return {};
+  try {
+    const std::string text = read_whole_text(files.record, "prepare volumes", most_record);
+    if (text.empty()) return {};
+    const Json json = read_json(text);
+    if (json.at("prepared_case") != record_version || json.at("made_from").dump() != made_from)
+      return {};
+    PreparedCase made = case_of(json, files);
+    if (!vouched(json.at("image"), files.image)) return {};
+    if (!made.label.empty() && !vouched(json.at("label"), files.label)) return {};
+    return made;
+  } catch (const Error&) {
+    return {};
+  } catch (const Json::exception&) {
+    return {};
+  }
+}
+
+}  // namespace headrace::inline v1::detail
