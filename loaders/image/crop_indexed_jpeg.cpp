@@ -1,7 +1,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/crop_indexed_jpeg.h>
-#include <headrace/loaders/image/detail/crop_index.h>
-#include <headrace/loaders/image/detail/jpeg_scan.h>
+#include <headrace/loaders/image/detail/jpeg/crop_index.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_scan.h>
 
 #include <algorithm>
 #include <vector>

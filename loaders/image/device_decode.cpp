@@ -1,5 +1,5 @@
 #include <headrace/engine/device/internal/device_objects.h>
-#include <headrace/loaders/image/detail/nvjpeg_handle.h>
+#include <headrace/loaders/image/detail/nvjpeg/nvjpeg_handle.h>
 #include <headrace/loaders/image/device_decode.h>
 
 #include <atomic>

@@ -1,9 +1,9 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/colour_labels.h>
-#include <headrace/loaders/image/detail/device_jpeg.h>
 #include <headrace/loaders/image/detail/device_picture.h>
 #include <headrace/loaders/image/detail/label_sampler.h>
-#include <headrace/loaders/image/detail/nvjpeg_handle.h>
+#include <headrace/loaders/image/detail/nvjpeg/device_jpeg.h>
+#include <headrace/loaders/image/detail/nvjpeg/nvjpeg_handle.h>
 #include <headrace/loaders/image/detail/stored_window.h>
 #include <headrace/loaders/image/filter_taps.h>
 #include <headrace/loaders/image/image_decoder.h>

@@ -1,6 +1,6 @@
 #include <headrace/loaders/file/folder_entries.h>
 #include <headrace/loaders/file/printable.h>
-#include <headrace/loaders/image/detail/listing_cache.h>
+#include <headrace/loaders/image/detail/list/listing_cache.h>
 #include <headrace/loaders/image/image_folder.h>
 
 #include <string>

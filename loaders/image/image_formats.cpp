@@ -1,5 +1,5 @@
 #include <headrace/loaders/image/detail/bmp_decoder.h>
-#include <headrace/loaders/image/detail/jpeg_format.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_format.h>
 #include <headrace/loaders/image/detail/webp_decoder.h>
 #include <headrace/loaders/image/image_formats.h>
 #include <headrace/loaders/image/png_decoder.h>

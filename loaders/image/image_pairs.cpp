@@ -1,7 +1,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/folder_entries.h>
 #include <headrace/loaders/file/printable.h>
-#include <headrace/loaders/image/detail/listing_cache.h>
+#include <headrace/loaders/image/detail/list/listing_cache.h>
 #include <headrace/loaders/image/image_pairs.h>
 
 #include <algorithm>

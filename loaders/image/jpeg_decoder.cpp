@@ -2,11 +2,11 @@
 
 // jerror.h needs jpeglib.h before it.
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/detail/jpeg_entropy.h>
-#include <headrace/loaders/image/detail/jpeg_error.h>
-#include <headrace/loaders/image/detail/jpeg_input.h>
-#include <headrace/loaders/image/detail/jpeg_memory.h>
-#include <headrace/loaders/image/detail/jpeg_scans.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_entropy.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_error.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_input.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_memory.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_scans.h>
 #include <headrace/loaders/image/exif.h>
 #include <headrace/loaders/image/pixel_buffer.h>
 

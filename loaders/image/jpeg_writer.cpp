@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/detail/jpeg_error.h>
-#include <headrace/loaders/image/detail/jpeg_output.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_error.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_output.h>
 #include <headrace/loaders/image/jpeg_writer.h>
 
 #include <csetjmp>

@@ -1,5 +1,5 @@
-#include <headrace/loaders/image/detail/crop_index.h>
-#include <headrace/loaders/image/detail/jpeg_transcode.h>
+#include <headrace/loaders/image/detail/jpeg/crop_index.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_transcode.h>
 #include <headrace/loaders/image/exif.h>
 #include <headrace/loaders/image/make_crop_index.h>
 

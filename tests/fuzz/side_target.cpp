@@ -4,7 +4,7 @@
 //
 // Input: which file (1 byte), then changes to a sound one (edits.h).
 #include <headrace/loaders/hdf5/detail/chunk/chunk_index_file.h>
-#include <headrace/loaders/image/detail/listing_cache.h>
+#include <headrace/loaders/image/detail/list/listing_cache.h>
 #include <headrace/tests/fuzz/edits.h>
 #include <headrace/tests/fuzz/finding.h>
 #include <headrace/tests/support/temporary_folder.h>

@@ -1,5 +1,5 @@
 #include <headrace/engine/base/random.h>
-#include <headrace/loaders/image/detail/jpeg_entropy.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_entropy.h>
 #include <headrace/tests/loaders/image_files.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // What we say of nvJPEG's interface, against its own header.
-#include <headrace/loaders/image/detail/nvjpeg_abi.h>
+#include <headrace/loaders/image/detail/nvjpeg/nvjpeg_abi.h>
 
 #include <cstddef>
 #include <type_traits>

@@ -1,5 +1,5 @@
 // What a file must be like before a device sees it.
-#include <headrace/loaders/image/detail/device_jpeg.h>
+#include <headrace/loaders/image/detail/nvjpeg/device_jpeg.h>
 #include <headrace/tests/loaders/image_corpus.h>
 
 #include "decoding.h"

@@ -1,7 +1,7 @@
 // nvJPEG itself: what it answers without a driver, and how far its pixels are from the CPU's.
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/device/internal/device_objects.h>
-#include <headrace/loaders/image/detail/nvjpeg_library.h>
+#include <headrace/loaders/image/detail/nvjpeg/nvjpeg_library.h>
 #include <headrace/loaders/image/device_decode.h>
 #include <headrace/tests/loaders/image_corpus.h>
 #include <headrace/tests/support/skip.h>

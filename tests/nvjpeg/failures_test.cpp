@@ -1,6 +1,6 @@
 // What happens when nvJPEG, its device or its library will not play along.
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/detail/nvjpeg_handle.h>
+#include <headrace/loaders/image/detail/nvjpeg/nvjpeg_handle.h>
 #include <headrace/tests/engine/test_support.h>
 
 #include "begin.h"

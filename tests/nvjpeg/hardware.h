@@ -2,7 +2,7 @@
 
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/device/internal/device_objects.h>
-#include <headrace/loaders/image/detail/nvjpeg_library.h>
+#include <headrace/loaders/image/detail/nvjpeg/nvjpeg_library.h>
 
 #include "decoding.h"
 

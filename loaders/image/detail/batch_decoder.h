@@ -3,7 +3,7 @@
 #include <headrace/engine/batch/batch.h>
 #include <headrace/engine/device/internal/device_objects.h>
 #include <headrace/loaders/image/detail/device_picture.h>
-#include <headrace/loaders/image/detail/nvjpeg_handle.h>
+#include <headrace/loaders/image/detail/nvjpeg/nvjpeg_handle.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include <headrace/loaders/image/detail/huffman_table.h>
+#include <headrace/loaders/image/detail/jpeg/huffman_table.h>
 
 #include <algorithm>
 

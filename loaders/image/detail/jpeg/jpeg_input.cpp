@@ -1,4 +1,4 @@
-#include <headrace/loaders/image/detail/jpeg_input.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_input.h>
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include <headrace/loaders/image/detail/jpeg_memory.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_memory.h>
 
 #include <algorithm>
 #include <cstdint>

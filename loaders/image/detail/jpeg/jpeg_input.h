@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/loaders/image/detail/jpeg_error.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_error.h>
 
 #include <cstddef>
 #include <span>

@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/detail/jpeg_format.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_format.h>
 
 namespace headrace::inline v1::detail {
 

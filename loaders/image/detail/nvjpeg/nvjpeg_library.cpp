@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/detail/nvjpeg_library.h>
+#include <headrace/loaders/image/detail/nvjpeg/nvjpeg_library.h>
 
 #include <mutex>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include <headrace/loaders/image/detail/jpeg_error.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_error.h>
 
 #include <cstring>
 

@@ -1,5 +1,5 @@
-#include <headrace/loaders/image/detail/jpeg_internals.h>
-#include <headrace/loaders/image/detail/jpeg_scans.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_internals.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_scans.h>
 #include <headrace/loaders/image/image_header.h>
 
 #include <algorithm>

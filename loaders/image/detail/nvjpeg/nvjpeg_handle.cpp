@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/device/internal/device_objects.h>
-#include <headrace/loaders/image/detail/nvjpeg_handle.h>
+#include <headrace/loaders/image/detail/nvjpeg/nvjpeg_handle.h>
 
 #include <map>
 #include <mutex>

@@ -1,10 +1,10 @@
-#include <headrace/loaders/image/detail/jpeg_transcode.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_transcode.h>
 
 // jerror.h needs jpeglib.h before it.
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/detail/jpeg_error.h>
-#include <headrace/loaders/image/detail/jpeg_output.h>
-#include <headrace/loaders/image/detail/jpeg_scans.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_error.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_output.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_scans.h>
 #include <headrace/loaders/image/exif.h>
 #include <headrace/loaders/image/image_header.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/engine/tensor/device.h>
-#include <headrace/loaders/image/detail/nvjpeg_library.h>
+#include <headrace/loaders/image/detail/nvjpeg/nvjpeg_library.h>
 
 #include <cstddef>
 #include <memory>

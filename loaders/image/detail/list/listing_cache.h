@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/loaders/image/detail/image_listing.h>
+#include <headrace/loaders/image/detail/list/image_listing.h>
 #include <headrace/loaders/image/listed_images.h>
 #include <headrace/loaders/listing/internal/class_folders.h>
 

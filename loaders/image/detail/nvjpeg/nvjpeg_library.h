@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/loaders/image/detail/nvjpeg_abi.h>
+#include <headrace/loaders/image/detail/nvjpeg/nvjpeg_abi.h>
 
 #include <array>
 #include <span>

@@ -1,9 +1,9 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/file/read_file.h>
-#include <headrace/loaders/image/detail/listing_cache.h>
-#include <headrace/loaders/image/detail/listing_check.h>
-#include <headrace/loaders/image/detail/listing_file.h>
+#include <headrace/loaders/image/detail/list/listing_cache.h>
+#include <headrace/loaders/image/detail/list/listing_check.h>
+#include <headrace/loaders/image/detail/list/listing_file.h>
 #include <headrace/loaders/image/image_formats.h>
 #include <headrace/loaders/listing/internal/label_names.h>
 

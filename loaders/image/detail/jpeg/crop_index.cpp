@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/detail/crop_index.h>
+#include <headrace/loaders/image/detail/jpeg/crop_index.h>
 #include <headrace/loaders/image/image_header.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include <headrace/loaders/image/detail/jpeg_output.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_output.h>
 
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-#include <headrace/loaders/image/detail/jpeg_entropy.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_entropy.h>
 
 #include <algorithm>
 #include <bit>

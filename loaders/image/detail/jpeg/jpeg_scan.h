@@ -1,7 +1,7 @@
 #pragma once
 
-#include <headrace/loaders/image/detail/huffman_table.h>
-#include <headrace/loaders/image/detail/jpeg_bits.h>
+#include <headrace/loaders/image/detail/jpeg/huffman_table.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_bits.h>
 #include <headrace/loaders/image/jpeg_row.h>
 
 #include <array>

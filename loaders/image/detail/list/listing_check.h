@@ -1,7 +1,7 @@
 #pragma once
 
-#include <headrace/loaders/image/detail/image_listing.h>
-#include <headrace/loaders/image/detail/listing_cache.h>
+#include <headrace/loaders/image/detail/list/image_listing.h>
+#include <headrace/loaders/image/detail/list/listing_cache.h>
 
 #include <vector>
 

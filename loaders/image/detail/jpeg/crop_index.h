@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/loaders/image/detail/jpeg_scan.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_scan.h>
 
 #include <array>
 #include <cstddef>

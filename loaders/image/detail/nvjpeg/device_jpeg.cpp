@@ -1,6 +1,6 @@
-#include <headrace/loaders/image/detail/device_jpeg.h>
-#include <headrace/loaders/image/detail/huffman_table.h>
-#include <headrace/loaders/image/detail/jpeg_marker.h>
+#include <headrace/loaders/image/detail/jpeg/huffman_table.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_marker.h>
+#include <headrace/loaders/image/detail/nvjpeg/device_jpeg.h>
 
 #include <algorithm>
 #include <array>
