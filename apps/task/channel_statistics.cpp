@@ -10,7 +10,7 @@
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/engine/sample/subset.h>
 #include <headrace/loaders/image/decode_image.h>
-#include <headrace/loaders/memory/detail/in_parallel.h>
+#include <headrace/loaders/internal/in_parallel.h>
 
 #include <algorithm>
 #include <array>

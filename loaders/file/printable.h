@@ -2,6 +2,7 @@
 
 #include <headrace/engine/base/printable.h>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,9 @@ namespace headrace::inline v1::detail {
 using v1::printable;
 
 /// A name as messages show it: printable, in quotes, at most 200 bytes of it.
-std::string quoted(std::string_view text);
+inline std::string quoted(std::string_view text) {
+  constexpr std::size_t most = 200;
+  return "\"" + printable(text, most) + "\"";
+}
 
 }  // namespace headrace::inline v1::detail

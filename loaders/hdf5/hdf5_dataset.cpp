@@ -1,7 +1,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/hdf5/detail/dataset/describe_parts.h>
-#include <headrace/loaders/hdf5/detail/dataset/external_links.h>
+#include <headrace/loaders/hdf5/detail/file/hdf5_file.h>
 #include <headrace/loaders/hdf5/internal/hdf5_dataset.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/file/read_file.h>
-#include <headrace/loaders/image/detail/list/image_listing.h>
+#include <headrace/loaders/image/detail/list/listing_cache.h>
 #include <headrace/loaders/image/listed_images.h>
 
 #include <utility>

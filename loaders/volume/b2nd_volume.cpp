@@ -4,7 +4,6 @@
 #include <headrace/loaders/volume/b2nd_volume.h>
 #include <headrace/loaders/volume/detail/array/array_axes.h>
 #include <headrace/loaders/volume/detail/array/kept_indexes.h>
-#include <headrace/loaders/volume/detail/array/named.h>
 #include <headrace/loaders/volume/detail/b2nd/b2nd_chunk.h>
 #include <headrace/loaders/volume/detail/b2nd/b2nd_frame.h>
 

@@ -3,7 +3,6 @@
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/volume/chunk_store_volume.h>
 #include <headrace/loaders/volume/detail/store/chunk_store_format.h>
-#include <headrace/loaders/volume/detail/store/store_chunk.h>
 #include <headrace/loaders/volume/detail/voxel/box_copy.h>
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/label_sampler.h>
-#include <headrace/loaders/image/detail/orientation.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include <headrace/loaders/image/detail/orientation.h>
+#include <headrace/loaders/image/detail/label_sampler.h>
 #include <headrace/loaders/image/detail/stored_window.h>
 
 #include <algorithm>

@@ -15,6 +15,14 @@
 
 namespace headrace::inline v1::detail {
 
+/// For H5Pset_elink_cb: called before the library follows a link into another file, and refuses it.
+/// `refused`, a std::string, becomes the file's name.
+inline herr_t refuse_external(const char*, const char*, const char* file, const char*, unsigned*,
+                              hid_t, void* refused) {
+  *static_cast<std::string*>(refused) = file != nullptr ? file : "another file";
+  return -1;
+}
+
 /// A data file that the library has open in this process, for reading, from the same descriptor.
 class Hdf5File final : public DataFile {
  public:

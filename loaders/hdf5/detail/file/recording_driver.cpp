@@ -3,7 +3,7 @@
 #if H5_VERSION_GE(1, 13, 0)
 #include <H5FDdevelop.h>
 #endif
-#include <headrace/loaders/hdf5/detail/chunk/chunk_guard.h>
+#include <headrace/loaders/hdf5/detail/chunk/chunk_store.h>
 
 #include <algorithm>
 #include <cerrno>

@@ -1,15 +1,96 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/hdf5/detail/chunk/chunk_store.h>
 #include <headrace/loaders/hdf5/detail/library/library_lists.h>
-#include <headrace/loaders/hdf5/detail/library/library_rows.h>
+#include <headrace/loaders/hdf5/internal/hdf5_dataset.h>
 #include <headrace/loaders/hdf5/internal/library_access.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <utility>
 
+#include <H5Cpp.h>
+
 namespace headrace::inline v1::detail {
 namespace {
+
+/// A dataset whose rows the library reads, as stored; chunks are checked as they come, see
+/// ChunkGuard. On the HDF5 thread only, its end too. File and dataset must outlive it.
+class LibraryRows {
+ public:
+  /// With a chunk cache of `cache_bytes` (0: the library's default).
+  LibraryRows(const Hdf5File& file, const Hdf5Dataset& dataset, std::size_t cache_bytes = 0);
+  ~LibraryRows();
+  LibraryRows(const LibraryRows&) = delete;
+  LibraryRows& operator=(const LibraryRows&) = delete;
+
+  /// Places [first, first + count) of the first axis. Throws DataError.
+  void read(std::int64_t first, std::int64_t count, void* to) const;
+  /// One row of a dataset with several leading axes.
+  void read_row(std::int64_t row, void* to) const;
+
+ private:
+  using Extents = std::array<hsize_t, H5S_MAX_RANK>;
+  struct Block {
+    Extents start{}, extents{};
+  };
+
+  /// Chunks are those that the block lies in.
+  void read(const Block& block, ChunkGrid::Range chunks, void* to) const;
+
+  const Hdf5File& file_;
+  const Hdf5Dataset& dataset_;
+  H5::DataSet data_;
+  std::shared_ptr<ChunkGuard> guard_;  ///< null where there are no chunks
+};
+
+LibraryRows::LibraryRows(const Hdf5File& file, const Hdf5Dataset& dataset, std::size_t cache_bytes)
+    : file_(file), dataset_(dataset), data_(open_dataset(file, dataset.path, cache_bytes)) {
+  if (!dataset.guarded) return;
+  guard_ = std::make_shared<ChunkGuard>(file, dataset);
+  file.driver().guard(file.descriptor(), guard_);
+}
+
+LibraryRows::~LibraryRows() {
+  if (guard_) file_.driver().release(*guard_);
+}
+
+void LibraryRows::read(std::int64_t first, std::int64_t count, void* to) const {
+  Block block;
+  data_.getSpace().getSimpleExtentDims(block.extents.data());
+  block.start[0] = static_cast<hsize_t>(first);
+  block.extents[0] = static_cast<hsize_t>(count);
+  read(block, guard_ ? dataset_.guarded->grid.of_places(first, count) : ChunkGrid::Range{}, to);
+}
+
+void LibraryRows::read_row(std::int64_t row, void* to) const {
+  Block block;
+  data_.getSpace().getSimpleExtentDims(block.extents.data());
+  std::int64_t rest = row;
+  for (std::size_t axis = dataset_.leading.size(); axis-- > 0;) {
+    block.start[axis] = static_cast<hsize_t>(rest % dataset_.leading[axis]);
+    block.extents[axis] = 1;
+    rest /= dataset_.leading[axis];
+  }
+  read(block, guard_ ? dataset_.guarded->grid.of_row(row) : ChunkGrid::Range{}, to);
+}
+
+void LibraryRows::read(const Block& block, ChunkGrid::Range chunks, void* to) const {
+  if (guard_) guard_->expect(data_, chunks);
+  const H5::DataSpace place = data_.getSpace();
+  place.selectHyperslab(H5S_SELECT_SET, block.extents.data(), block.start.data());
+  const H5::DataSpace memory(place.getSimpleExtentNdims(), block.extents.data());
+  try {
+    data_.read(to, data_.getDataType(), memory, place);  // the stored type: no conversion
+  } catch (const H5::Exception&) {
+    file_.driver().rethrow_refusal();
+    throw;
+  }
+}
 
 /// Neighbouring rows that are read by one call.
 constexpr std::size_t most_staged_bytes = std::size_t{1} << 20;

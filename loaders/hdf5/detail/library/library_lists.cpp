@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/printable.h>
-#include <headrace/loaders/hdf5/detail/dataset/external_links.h>
+#include <headrace/loaders/hdf5/detail/file/hdf5_file.h>
 #include <headrace/loaders/hdf5/detail/library/library_lists.h>
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/detail/jpeg/jpeg_marker.h>
 #include <headrace/loaders/image/detail/jpeg/jpeg_scan.h>
 #include <headrace/loaders/image/image_header.h>
 

@@ -1,8 +1,9 @@
 #pragma once
 
-#include <headrace/loaders/image/detail/list/image_listing.h>
 #include <headrace/loaders/image/listed_images.h>
 #include <headrace/loaders/listing/internal/class_folders.h>
+#include <headrace/loaders/listing/internal/file_table.h>
+#include <headrace/loaders/listing/internal/record_values.h>
 
 #include <cstdint>
 #include <functional>
@@ -12,6 +13,13 @@
 #include <vector>
 
 namespace headrace::inline v1::detail {
+
+/// Images and what is known of each. No masks: the table is empty.
+struct ImageListing {
+  FileTable images;
+  FileTable masks;
+  RecordValues values;
+};
 
 /// Something a listing was made from, as it was then: a folder, or a manifest with its contents.
 struct ListingProof {

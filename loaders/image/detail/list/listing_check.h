@@ -1,6 +1,5 @@
 #pragma once
 
-#include <headrace/loaders/image/detail/list/image_listing.h>
 #include <headrace/loaders/image/detail/list/listing_cache.h>
 
 #include <vector>

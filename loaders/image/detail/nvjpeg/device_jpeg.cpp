@@ -1,5 +1,5 @@
 #include <headrace/loaders/image/detail/jpeg/huffman_table.h>
-#include <headrace/loaders/image/detail/jpeg/jpeg_marker.h>
+#include <headrace/loaders/image/detail/jpeg/jpeg_scan.h>
 #include <headrace/loaders/image/detail/nvjpeg/device_jpeg.h>
 
 #include <algorithm>

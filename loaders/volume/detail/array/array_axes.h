@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/volume/volume.h>
 
 #include <cstddef>
@@ -9,6 +10,16 @@
 #include <vector>
 
 namespace headrace::inline v1::detail {
+
+/// What `call` gives; a DataError of it, which says the rule alone, then names the volume.
+template <class Call>
+auto named(const std::string& volume, const Call& call) {
+  try {
+    return call();
+  } catch (const DataError& error) {
+    throw DataError("[volume] " + volume + ": " + error.what());
+  }
+}
 
 /// Which axis of a volume each axis of a stored array is.
 class ArrayAxes {

@@ -3,7 +3,7 @@
 #include <headrace/engine/base/random.h>
 #include <headrace/loaders/volume/block_cache.h>
 #include <headrace/loaders/volume/detail/case/case_slices.h>
-#include <headrace/loaders/volume/detail/case/case_statistics.h>
+#include <headrace/loaders/volume/detail/case/case_volume.h>
 #include <headrace/loaders/volume/detail/case/prepare_case.h>
 
 #include <algorithm>

@@ -12,7 +12,7 @@
 #include <hwy/highway.h>
 
 // Behind foreach_target.h, so once for every target.
-#include <headrace/loaders/volume/detail/patch/resample_labels-inl.h>
+#include <headrace/loaders/volume/detail/patch/resample_corner-inl.h>
 
 HWY_BEFORE_NAMESPACE();
 namespace headrace::inline v1::detail::HWY_NAMESPACE {

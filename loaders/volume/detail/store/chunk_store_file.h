@@ -2,7 +2,6 @@
 
 #include <headrace/loaders/file/partial_file.h>
 #include <headrace/loaders/volume/detail/store/chunk_store_format.h>
-#include <headrace/loaders/volume/detail/store/store_chunk.h>
 
 #include <chrono>
 #include <cstddef>

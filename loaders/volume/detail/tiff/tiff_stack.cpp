@@ -1,18 +1,112 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/printable.h>
-#include <headrace/loaders/volume/detail/tiff/imagej_description.h>
-#include <headrace/loaders/volume/detail/tiff/natural_order.h>
 #include <headrace/loaders/volume/detail/tiff/tiff_stack.h>
 #include <headrace/loaders/volume/detail/voxel/flat_blocks.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace headrace::inline v1::detail {
 namespace {
+
+/// What ImageJ says of a stack in the description of a TIFF file's first page.
+struct ImageJStack {
+  std::int64_t images = 1;  ///< pages
+  std::int64_t channels = 1, slices = 1, frames = 1;
+  double spacing = 0.0;  ///< from slice to slice, in `unit`; 0: it does not say
+  double unit = 1.0;     ///< in millimetres; 1 for units that are no lengths
+};
+
+double unit_of(std::string_view name) noexcept {
+  constexpr std::array<std::pair<std::string_view, double>, 10> units{{{"mm", 1.0},
+                                                                       {"cm", 10.0},
+                                                                       {"inch", 25.4},
+                                                                       {"micron", 1e-3},
+                                                                       {"microns", 1e-3},
+                                                                       {"um", 1e-3},
+                                                                       {"\\u00B5m", 1e-3},
+                                                                       {"\xc2\xb5m", 1e-3},
+                                                                       {"\xb5m", 1e-3},
+                                                                       {"nm", 1e-6}}};
+  const auto* known = std::ranges::find(units, name, &std::pair<std::string_view, double>::first);
+  return known != units.end() ? known->second : 1.0;
+}
+
+template <class T>
+void read_number(std::string_view text, T& to) noexcept {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && value > T{} && std::isfinite(static_cast<double>(value))) to = value;
+}
+
+void read_line(std::string_view key, std::string_view value, ImageJStack& stack) noexcept {
+  if (key == "images") read_number(value, stack.images);
+  if (key == "channels") read_number(value, stack.channels);
+  if (key == "slices") read_number(value, stack.slices);
+  if (key == "frames") read_number(value, stack.frames);
+  if (key == "spacing") read_number(value, stack.spacing);
+  if (key == "unit") stack.unit = unit_of(value);
+}
+
+/// Nothing unless the description is ImageJ's. Numbers that are none, or not above 0, count as
+/// not said.
+std::optional<ImageJStack> imagej_stack(std::string_view description) noexcept {
+  if (!description.starts_with("ImageJ=")) return std::nullopt;
+  ImageJStack stack;
+  while (!description.empty()) {
+    const std::size_t end = std::min(description.find('\n'), description.size());
+    const std::string_view line = description.substr(0, end);
+    description.remove_prefix(std::min(end + 1, description.size()));
+    const std::size_t sign = line.find('=');
+    if (sign != std::string_view::npos)
+      read_line(line.substr(0, sign), line.substr(sign + 1), stack);
+  }
+  return stack;
+}
+
+bool is_digit(char c) noexcept {
+  return c >= '0' && c <= '9';
+}
+
+/// Takes the digits that a name begins with, without zeros before them.
+std::string_view take_number(std::string_view& text) noexcept {
+  std::size_t zeros = 0;
+  while (zeros < text.size() && text[zeros] == '0')
+    ++zeros;
+  std::size_t end = zeros;
+  while (end < text.size() && is_digit(text[end]))
+    ++end;
+  const std::string_view number = text.substr(zeros, end - zeros);
+  text.remove_prefix(end);
+  return number;
+}
+
+/// Whether a name comes before another as people number files: "slice2" before "slice10". Runs of
+/// digits compare as numbers, all else byte by byte, and what is equal so far by its bytes.
+bool natural_less(std::string_view a, std::string_view b) noexcept {
+  std::string_view left = a, right = b;
+  while (!left.empty() && !right.empty()) {
+    if (is_digit(left.front()) && is_digit(right.front())) {
+      const std::string_view one = take_number(left), other = take_number(right);
+      if (one.size() != other.size()) return one.size() < other.size();
+      if (one != other) return one < other;
+      continue;
+    }
+    if (left.front() != right.front())
+      return static_cast<unsigned char>(left.front()) < static_cast<unsigned char>(right.front());
+    left.remove_prefix(1);
+    right.remove_prefix(1);
+  }
+  if (left.empty() != right.empty()) return left.empty();
+  return a < b;
+}
 
 namespace fs = std::filesystem;
 

@@ -1,7 +1,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/crc32c.h>
 #include <headrace/loaders/volume/detail/b2nd/blosc_chunk.h>
-#include <headrace/loaders/volume/detail/zarr/byte_codecs.h>
+#include <headrace/loaders/volume/detail/zarr/zarr_array.h>
 
 #include <cstring>
 #include <limits>
