@@ -1,6 +1,6 @@
-#include <headrace/apps/feed/child_process.h>
 #include <headrace/apps/feed/debian_package.h>
 #include <headrace/apps/feed/fashion_mnist.h>
+#include <headrace/apps/run/child_process.h>
 #include <headrace/engine/base/error.h>
 
 #include <array>

@@ -1,6 +1,6 @@
 #include <headrace/apps/config/exit_codes.h>
+#include <headrace/apps/run/own_child.h>
 #include <headrace/apps/train/measure_memory.h>
-#include <headrace/apps/train/own_child.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/engine/base/random.h>

@@ -1,8 +1,8 @@
 #include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/run/own_child.h>
 #include <headrace/apps/train/data_pages.h>
 #include <headrace/apps/train/device_remarks.h>
 #include <headrace/apps/train/measure_pace.h>
-#include <headrace/apps/train/own_child.h>
 #include <headrace/apps/train/plan_run.h>
 #include <headrace/apps/train/training_backend.h>
 #include <headrace/engine/base/error.h>

@@ -1,5 +1,5 @@
-#include <headrace/apps/commands/file_end.h>
 #include <headrace/apps/commands/run_glance.h>
+#include <headrace/apps/run/file_end.h>
 #include <headrace/apps/run/run_process.h>
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/engine/base/error.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/feed/child_process.h>
+#include <headrace/apps/run/child_process.h>
 #include <headrace/loaders/file/file_descriptor.h>
 
 #include <csignal>

@@ -1,4 +1,4 @@
-#include <headrace/apps/commands/file_end.h>
+#include <headrace/apps/run/file_end.h>
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include <headrace/apps/train/own_child.h>
+#include <headrace/apps/run/own_child.h>
 #include <headrace/engine/base/error.h>
 
 #include <algorithm>

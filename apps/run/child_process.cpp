@@ -1,4 +1,4 @@
-#include <headrace/apps/feed/child_process.h>
+#include <headrace/apps/run/child_process.h>
 #include <headrace/engine/base/error.h>
 
 #include <cerrno>
