@@ -1,6 +1,6 @@
 #include <headrace/apps/commands/loader_trial.h>
 #include <headrace/apps/config/units.h>
-#include <headrace/apps/feed/process_memory.h>
+#include <headrace/apps/feed/process_forecast.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/apps/run/memory_guard.h>

@@ -1,5 +1,5 @@
 #include <headrace/apps/feed/loader_job.h>
-#include <headrace/apps/feed/process_memory.h>
+#include <headrace/apps/feed/process_forecast.h>
 #include <headrace/apps/jobs/run_identity.h>
 #include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/apps/train/confusion_torch.h>

@@ -1,4 +1,4 @@
-#include <headrace/apps/feed/process_memory.h>
+#include <headrace/apps/feed/process_forecast.h>
 #include <headrace/monitor/memory/process_memory.h>
 
 #include <cstdint>
