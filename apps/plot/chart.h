@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/apps/plot/canvas.h>
-#include <headrace/apps/plot/thinning.h>
+#include <headrace/apps/plot/thin_curve.h>
 
 #include <cstddef>
 #include <optional>

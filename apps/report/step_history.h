@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/plot/thinning.h>
+#include <headrace/apps/plot/thin_curve.h>
 #include <headrace/apps/report/text_lines.h>
 
 #include <cstdint>

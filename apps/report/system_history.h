@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/apps/plot/chart.h>
-#include <headrace/apps/plot/thinning.h>
+#include <headrace/apps/plot/thin_curve.h>
 #include <headrace/apps/report/sample_clock.h>
 #include <headrace/apps/report/text_lines.h>
 #include <headrace/monitor/system/cpu_spikes.h>

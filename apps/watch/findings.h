@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/plot/thinning.h>
+#include <headrace/apps/plot/thin_curve.h>
 #include <headrace/monitor/system/busiest_tally.h>
 #include <headrace/monitor/system/cpu_spikes.h>
 #include <headrace/monitor/system/system_facts.h>

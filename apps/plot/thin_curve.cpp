@@ -1,4 +1,4 @@
-#include <headrace/apps/plot/thinning.h>
+#include <headrace/apps/plot/thin_curve.h>
 
 #include <algorithm>
 
