@@ -4,11 +4,11 @@
 #include <headrace/apps/doctor/tune_candidates.h>
 #include <headrace/apps/doctor/whole_configuration.h>
 #include <headrace/apps/feed/make_loader_job.h>
+#include <headrace/apps/memory/memory_room.h>
 #include <headrace/apps/run/result_file.h>
 #include <headrace/apps/terminal/terminal_mode.h>
 #include <headrace/apps/train/data_pages.h>
 #include <headrace/apps/train/files_needed.h>
-#include <headrace/apps/train/memory_room.h>
 #include <headrace/apps/train/setting_facts.h>
 #include <headrace/apps/train/training_backend.h>
 #include <headrace/engine/base/error.h>

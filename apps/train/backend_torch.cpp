@@ -1,6 +1,6 @@
+#include <headrace/apps/memory/gpu_allocator_torch.h>
 #include <headrace/apps/train/backend_torch.h>
 #include <headrace/apps/train/choose_device_torch.h>
-#include <headrace/apps/train/gpu_allocator_torch.h>
 #include <headrace/apps/train/predict_torch.h>
 #include <headrace/apps/train/recipe_run_torch.h>
 #include <headrace/training/errors.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/apps/jobs/read_job.h>
-#include <headrace/apps/train/memory_plan.h>
+#include <headrace/apps/memory/memory_plan.h>
 
 #include <optional>
 #include <string>

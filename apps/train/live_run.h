@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/train/memory_phases.h>
+#include <headrace/apps/memory/memory_phases.h>
 #include <headrace/apps/train/reports.h>
 #include <headrace/apps/train/step_trace.h>
 #include <headrace/apps/train/trainer_track.h>

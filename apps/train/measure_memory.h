@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/apps/jobs/read_job.h>
-#include <headrace/apps/train/measured_memory.h>
+#include <headrace/apps/memory/measured_memory.h>
 
 #include <cstdint>
 #include <filesystem>

@@ -1,5 +1,5 @@
 #include <headrace/apps/feed/cache_settings.h>
-#include <headrace/apps/train/memory_owners.h>
+#include <headrace/apps/memory/memory_owners.h>
 #include <headrace/apps/train/memory_relief.h>
 #include <headrace/monitor/memory/process_memory.h>
 

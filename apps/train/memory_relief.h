@@ -1,7 +1,7 @@
 #pragma once
 
+#include <headrace/apps/memory/memory_plan.h>
 #include <headrace/apps/run/memory_guard.h>
-#include <headrace/apps/train/memory_plan.h>
 #include <headrace/apps/train/training_backend.h>
 
 namespace headrace::inline v1::app {

@@ -1,5 +1,5 @@
 #include <headrace/apps/jobs/stage_torch.h>
-#include <headrace/apps/train/memory_plan.h>
+#include <headrace/apps/memory/memory_plan.h>
 #include <headrace/apps/train/phase_meter_torch.h>
 #include <headrace/apps/train/run_view.h>
 #include <headrace/engine/device/internal/device_objects.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/train/memory_plan.h>
+#include <headrace/apps/memory/memory_plan.h>
 #include <headrace/apps/train/training_backend.h>
 
 #include <cstddef>

@@ -1,10 +1,10 @@
 #include <headrace/apps/jobs/apply_preset.h>
 #include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/memory/memory_owners.h>
 #include <headrace/apps/run/own_child.h>
 #include <headrace/apps/run/result_file.h>
 #include <headrace/apps/train/device_remarks.h>
 #include <headrace/apps/train/fitted_job.h>
-#include <headrace/apps/train/memory_owners.h>
 #include <headrace/apps/train/memory_switches.h>
 #include <headrace/apps/train/plan_run.h>
 #include <headrace/apps/train/profile_memory.h>

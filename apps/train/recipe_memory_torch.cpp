@@ -1,8 +1,8 @@
 // What the stages of a run take in memory: measured, counted, and put together.
 #include <headrace/apps/feed/cache_settings.h>
 #include <headrace/apps/jobs/stage_torch.h>
-#include <headrace/apps/train/memory_owners.h>
-#include <headrace/apps/train/memory_plan.h>
+#include <headrace/apps/memory/memory_owners.h>
+#include <headrace/apps/memory/memory_plan.h>
 #include <headrace/apps/train/recipe_run_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/device/internal/device_objects.h>

@@ -1,6 +1,6 @@
+#include <headrace/apps/memory/memory_room.h>
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/terminal/utc.h>
-#include <headrace/apps/train/memory_room.h>
 #include <headrace/apps/train/run_adviser.h>
 #include <headrace/apps/train/run_voice.h>
 #include <headrace/monitor/memory/process_memory.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/apps/feed/read_window.h>
-#include <headrace/apps/train/memory_phases.h>
+#include <headrace/apps/memory/memory_phases.h>
 #include <headrace/apps/train/reports.h>
 #include <headrace/apps/train/system_log.h>
 #include <headrace/engine/stats/stats.h>

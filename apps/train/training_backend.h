@@ -2,8 +2,8 @@
 
 #include <headrace/apps/config/exit_codes.h>
 #include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/memory/memory_plan.h>
 #include <headrace/apps/train/fold_outcome.h>
-#include <headrace/apps/train/memory_plan.h>
 #include <headrace/apps/train/pace_trial.h>
 #include <headrace/apps/train/run_view.h>
 #include <headrace/apps/train/smoke_trial.h>

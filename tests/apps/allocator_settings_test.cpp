@@ -1,5 +1,5 @@
 // What LibTorch's allocator of a GPU is told before it begins.
-#include <headrace/apps/train/allocator_settings.h>
+#include <headrace/apps/memory/allocator_settings.h>
 #include <headrace/engine/base/literals.h>
 #include <headrace/tests/apps/pseudo_terminal.h>
 

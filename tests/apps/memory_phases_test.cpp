@@ -1,7 +1,7 @@
 // What is told of the memory that phases of a run took.
+#include <headrace/apps/memory/memory_phases.h>
 #include <headrace/apps/run/csv_table.h>
 #include <headrace/apps/run/run_folder.h>
-#include <headrace/apps/train/memory_phases.h>
 #include <headrace/apps/train/run_view.h>
 #include <headrace/engine/base/literals.h>
 #include <headrace/engine/plan/pipeline.h>

@@ -1,5 +1,5 @@
-#include <headrace/apps/train/memory_owners.h>
-#include <headrace/apps/train/memory_plan.h>
+#include <headrace/apps/memory/memory_owners.h>
+#include <headrace/apps/memory/memory_plan.h>
 #include <headrace/apps/train/memory_switches.h>
 #include <headrace/apps/train/plan_run.h>
 #include <headrace/engine/base/error.h>

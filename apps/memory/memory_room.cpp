@@ -1,4 +1,4 @@
-#include <headrace/apps/train/memory_room.h>
+#include <headrace/apps/memory/memory_room.h>
 
 #include <algorithm>
 

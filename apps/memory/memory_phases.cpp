@@ -1,4 +1,4 @@
-#include <headrace/apps/train/memory_phases.h>
+#include <headrace/apps/memory/memory_phases.h>
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include <headrace/apps/train/measured_memory.h>
+#include <headrace/apps/memory/measured_memory.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/json_fields.h>
 

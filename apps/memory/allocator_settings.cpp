@@ -1,4 +1,4 @@
-#include <headrace/apps/train/allocator_settings.h>
+#include <headrace/apps/memory/allocator_settings.h>
 
 #include <cmath>
 #include <cstdlib>

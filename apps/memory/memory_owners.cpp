@@ -1,4 +1,4 @@
-#include <headrace/apps/train/memory_owners.h>
+#include <headrace/apps/memory/memory_owners.h>
 #include <headrace/monitor/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include <headrace/apps/train/memory_plan.h>
+#include <headrace/apps/memory/memory_plan.h>
 #include <headrace/monitor/format.h>
 
 #include <algorithm>

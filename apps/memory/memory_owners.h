@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/train/memory_plan.h>
+#include <headrace/apps/memory/memory_plan.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/monitor/memory/memory_forecast.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/apps/config/units.h>
-#include <headrace/apps/train/measured_memory.h>
+#include <headrace/apps/memory/measured_memory.h>
 #include <headrace/monitor/memory/memory_forecast.h>
 #include <headrace/monitor/memory/process_memory.h>
 

@@ -1,6 +1,6 @@
+#include <headrace/apps/memory/allocator_settings.h>
+#include <headrace/apps/memory/gpu_allocator_torch.h>
 #include <headrace/apps/run/data_log.h>
-#include <headrace/apps/train/allocator_settings.h>
-#include <headrace/apps/train/gpu_allocator_torch.h>
 #include <headrace/engine/device/internal/device_objects.h>
 
 #include <stdlib.h>
