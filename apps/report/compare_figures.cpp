@@ -1,5 +1,5 @@
+#include <headrace/apps/figures/no_value.h>
 #include <headrace/apps/report/compare_runs.h>
-#include <headrace/apps/report/no_value.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
+#include <headrace/apps/figures/epoch_curve.h>
 #include <headrace/apps/plot/markup.h>
 #include <headrace/apps/report/compare_runs.h>
-#include <headrace/apps/report/epoch_curve.h>
 #include <headrace/apps/report/page.h>
 #include <headrace/apps/report/report_sections.h>
 

@@ -1,4 +1,4 @@
-#include <headrace/apps/report/epoch_curve.h>
+#include <headrace/apps/figures/epoch_curve.h>
 #include <headrace/apps/report/page.h>
 #include <headrace/apps/report/report_sections.h>
 

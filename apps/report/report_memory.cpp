@@ -1,5 +1,5 @@
 #include <headrace/apps/config/units.h>
-#include <headrace/apps/report/epoch_curve.h>
+#include <headrace/apps/figures/epoch_curve.h>
 #include <headrace/apps/report/page.h>
 #include <headrace/apps/report/report_sections.h>
 #include <headrace/monitor/format.h>

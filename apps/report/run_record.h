@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/apps/config/document.h>
-#include <headrace/apps/report/epoch_log.h>
+#include <headrace/apps/figures/epoch_log.h>
 #include <headrace/apps/report/run_events.h>
 
 #include <cstdint>

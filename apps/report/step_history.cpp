@@ -1,4 +1,4 @@
-#include <headrace/apps/report/no_value.h>
+#include <headrace/apps/figures/no_value.h>
 #include <headrace/apps/report/step_history.h>
 
 #include <algorithm>

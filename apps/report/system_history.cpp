@@ -1,4 +1,4 @@
-#include <headrace/apps/report/no_value.h>
+#include <headrace/apps/figures/no_value.h>
 #include <headrace/apps/report/system_history.h>
 #include <headrace/apps/terminal/utc.h>
 

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <headrace/apps/figures/reports.h>
 #include <headrace/apps/run/metrics_writer.h>
 #include <headrace/apps/terminal/table.h>
-#include <headrace/apps/train/reports.h>
 
 #include <cstddef>
 #include <cstdint>

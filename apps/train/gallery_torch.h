@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/train/gallery.h>
+#include <headrace/apps/figures/gallery.h>
 #include <headrace/training/recipe.h>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include <headrace/apps/train/figure_spread.h>
+#include <headrace/apps/figures/figure_spread.h>
 #include <headrace/apps/train/goal_report.h>
 #include <headrace/apps/train/run_view.h>
 #include <headrace/apps/train/training_backend.h>

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <headrace/apps/figures/reports.h>
 #include <headrace/apps/memory/memory_phases.h>
-#include <headrace/apps/train/reports.h>
 #include <headrace/apps/train/step_trace.h>
 #include <headrace/apps/train/trainer_track.h>
 #include <headrace/engine/loader/loader.h>

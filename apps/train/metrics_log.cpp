@@ -1,4 +1,4 @@
-#include <headrace/apps/report/epoch_log.h>
+#include <headrace/apps/figures/epoch_log.h>
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/train/epoch_table.h>
 #include <headrace/apps/train/metrics_log.h>

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <headrace/apps/figures/reports.h>
 #include <headrace/apps/run/csv_table.h>
 #include <headrace/apps/run/metrics_writer.h>
-#include <headrace/apps/train/reports.h>
 #include <headrace/apps/train/step_rows.h>
 #include <headrace/apps/train/tensorboard_log.h>
 

@@ -1,7 +1,7 @@
+#include <headrace/apps/figures/dice_table.h>
 #include <headrace/apps/run/data_log.h>
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/train/cases_to_predict.h>
-#include <headrace/apps/train/dice_table.h>
 #include <headrace/apps/train/predict_torch.h>
 #include <headrace/apps/train/predicted_volume.h>
 #include <headrace/apps/train/volume_output.h>

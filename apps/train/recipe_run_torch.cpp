@@ -1,5 +1,6 @@
 #include <headrace/apps/feed/loader_job.h>
 #include <headrace/apps/feed/process_forecast.h>
+#include <headrace/apps/figures/vote_table.h>
 #include <headrace/apps/jobs/run_identity.h>
 #include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/apps/train/confusion_torch.h>
@@ -9,7 +10,6 @@
 #include <headrace/apps/train/recipe_run_torch.h>
 #include <headrace/apps/train/smoke_torch.h>
 #include <headrace/apps/train/trainer_callbacks_torch.h>
-#include <headrace/apps/train/vote_table.h>
 #include <headrace/monitor/format.h>
 
 #include <algorithm>

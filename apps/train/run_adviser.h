@@ -1,8 +1,8 @@
 #pragma once
 
 #include <headrace/apps/feed/read_window.h>
+#include <headrace/apps/figures/reports.h>
 #include <headrace/apps/memory/memory_phases.h>
-#include <headrace/apps/train/reports.h>
 #include <headrace/apps/train/system_log.h>
 #include <headrace/engine/stats/stats.h>
 #include <headrace/monitor/advice/adviser.h>

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <headrace/apps/figures/reports.h>
 #include <headrace/apps/memory/memory_phases.h>
 #include <headrace/apps/run/log_level.h>
-#include <headrace/apps/train/reports.h>
 #include <headrace/apps/train/run_adviser.h>
 #include <headrace/apps/train/step_rows.h>
 #include <headrace/apps/train/system_log.h>

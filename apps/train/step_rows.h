@@ -1,7 +1,7 @@
 #pragma once
 
+#include <headrace/apps/figures/reports.h>
 #include <headrace/apps/run/metrics_writer.h>
-#include <headrace/apps/train/reports.h>
 #include <headrace/engine/base/origin.h>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-#include <headrace/apps/train/results.h>
+#include <headrace/apps/figures/results.h>
 #include <headrace/apps/train/tensorboard_log.h>
 
 #include <cmath>

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <headrace/apps/train/fold_outcome.h>
-#include <headrace/apps/train/reports.h>
+#include <headrace/apps/figures/fold_outcome.h>
+#include <headrace/apps/figures/reports.h>
+#include <headrace/apps/figures/test_review.h>
 #include <headrace/apps/train/step_rows.h>
-#include <headrace/apps/train/test_review.h>
 #include <headrace/monitor/event_file.h>
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+#include <headrace/apps/figures/results.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/jobs/run_identity.h>
 #include <headrace/apps/run/data_log.h>
@@ -14,7 +15,6 @@
 #include <headrace/apps/train/memory_relief.h>
 #include <headrace/apps/train/plan_run.h>
 #include <headrace/apps/train/plan_training.h>
-#include <headrace/apps/train/results.h>
 #include <headrace/apps/train/smoke_report.h>
 #include <headrace/apps/train/step_trace.h>
 #include <headrace/apps/train/tensorboard_log.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/train/reports.h>
+#include <headrace/apps/figures/reports.h>
 #include <headrace/monitor/step_budget.h>
 #include <headrace/monitor/trace_file.h>
 

@@ -1,8 +1,8 @@
 // What a finished fold leaves behind, and what is said of all of them.
 #include <headrace/apps/config/exit_codes.h>
+#include <headrace/apps/figures/fold_outcome.h>
+#include <headrace/apps/figures/vote_table.h>
 #include <headrace/apps/terminal/text_width.h>
-#include <headrace/apps/train/fold_outcome.h>
-#include <headrace/apps/train/vote_table.h>
 #include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/temporary_folder.h>
 

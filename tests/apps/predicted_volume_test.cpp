@@ -1,5 +1,5 @@
 // What becomes of a case's scores: labels on the grid of its files, and their Dice.
-#include <headrace/apps/train/dice_table.h>
+#include <headrace/apps/figures/dice_table.h>
 #include <headrace/apps/train/predicted_volume.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/loaders/volume/nnunet_raw_files.h>

@@ -1,10 +1,10 @@
 // results.csv and results.png of a run folder.
+#include <headrace/apps/figures/epoch_curve.h>
+#include <headrace/apps/figures/results.h>
 #include <headrace/apps/plot/axis.h>
 #include <headrace/apps/plot/canvas.h>
 #include <headrace/apps/plot/chart.h>
 #include <headrace/apps/plot/look.h>
-#include <headrace/apps/report/epoch_curve.h>
-#include <headrace/apps/train/results.h>
 #include <headrace/loaders/image/image_decoder.h>
 #include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/temporary_folder.h>

@@ -1,5 +1,5 @@
-#include <headrace/apps/train/figure_spread.h>
-#include <headrace/apps/train/results.h>
+#include <headrace/apps/figures/figure_spread.h>
+#include <headrace/apps/figures/results.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
+#include <headrace/apps/figures/dice_table.h>
 #include <headrace/apps/run/csv_table.h>
 #include <headrace/apps/terminal/table.h>
-#include <headrace/apps/train/dice_table.h>
 
 #include <cmath>
 #include <limits>

@@ -1,7 +1,7 @@
+#include <headrace/apps/figures/figure_text.h>
+#include <headrace/apps/figures/vote_table.h>
 #include <headrace/apps/terminal/table.h>
 #include <headrace/apps/terminal/text_width.h>
-#include <headrace/apps/train/figure_text.h>
-#include <headrace/apps/train/vote_table.h>
 
 #include <algorithm>
 #include <string_view>

@@ -1,6 +1,6 @@
+#include <headrace/apps/figures/gallery.h>
 #include <headrace/apps/plot/class_colours.h>
 #include <headrace/apps/plot/look.h>
-#include <headrace/apps/train/gallery.h>
 
 #include <cmath>
 #include <utility>

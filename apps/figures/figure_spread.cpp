@@ -1,4 +1,4 @@
-#include <headrace/apps/train/figure_spread.h>
+#include <headrace/apps/figures/figure_spread.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/train/fold_outcome.h>
+#include <headrace/apps/figures/fold_outcome.h>
 
 #include <map>
 #include <string>

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <headrace/apps/figures/fold_outcome.h>
+#include <headrace/apps/figures/test_review.h>
 #include <headrace/apps/plot/matrix_chart.h>
 #include <headrace/apps/run/csv_table.h>
-#include <headrace/apps/train/fold_outcome.h>
-#include <headrace/apps/train/test_review.h>
 
 #include <cstddef>
 #include <filesystem>

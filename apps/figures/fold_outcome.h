@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/train/reports.h>
+#include <headrace/apps/figures/reports.h>
 
 #include <cstdint>
 #include <filesystem>

@@ -1,7 +1,7 @@
+#include <headrace/apps/figures/epoch_curve.h>
+#include <headrace/apps/figures/figure_text.h>
+#include <headrace/apps/figures/results.h>
 #include <headrace/apps/plot/look.h>
-#include <headrace/apps/report/epoch_curve.h>
-#include <headrace/apps/train/figure_text.h>
-#include <headrace/apps/train/results.h>
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <headrace/apps/figures/epoch_log.h>
 #include <headrace/apps/plot/chart.h>
-#include <headrace/apps/report/epoch_log.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <headrace/apps/train/fold_outcome.h>
-#include <headrace/apps/train/gallery.h>
+#include <headrace/apps/figures/fold_outcome.h>
+#include <headrace/apps/figures/gallery.h>
 
 #include <string>
 #include <vector>

@@ -1,9 +1,9 @@
 #include <headrace/apps/config/exit_codes.h>
+#include <headrace/apps/figures/figure_spread.h>
+#include <headrace/apps/figures/figure_text.h>
+#include <headrace/apps/figures/fold_outcome.h>
+#include <headrace/apps/figures/vote_table.h>
 #include <headrace/apps/terminal/text_width.h>
-#include <headrace/apps/train/figure_spread.h>
-#include <headrace/apps/train/figure_text.h>
-#include <headrace/apps/train/fold_outcome.h>
-#include <headrace/apps/train/vote_table.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/engine/base/internal/json_fields.h>
 

@@ -1,5 +1,5 @@
+#include <headrace/apps/figures/epoch_curve.h>
 #include <headrace/apps/plot/chart_scale.h>
-#include <headrace/apps/report/epoch_curve.h>
 
 #include <algorithm>
 #include <cmath>

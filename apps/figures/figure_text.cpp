@@ -1,4 +1,4 @@
-#include <headrace/apps/train/figure_text.h>
+#include <headrace/apps/figures/figure_text.h>
 
 #include <algorithm>
 #include <cmath>
