@@ -1,7 +1,7 @@
 #include <headrace/apps/commands/command_line.h>
 #include <headrace/apps/commands/command_table.h>
+#include <headrace/apps/job/recipe_torch.h>
 #include <headrace/apps/jobs/jobs.h>
-#include <headrace/apps/jobs/recipe_torch.h>
 #include <headrace/apps/run/count_heap.h>
 #include <headrace/apps/train/backend_torch.h>
 

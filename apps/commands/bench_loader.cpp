@@ -1,7 +1,7 @@
 #include <headrace/apps/commands/loader_trial.h>
 #include <headrace/apps/config/units.h>
 #include <headrace/apps/feed/process_forecast.h>
-#include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/job/read_job.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/apps/run/memory_guard.h>
 #include <headrace/apps/run/result_file.h>

@@ -6,7 +6,7 @@
 #include <headrace/apps/inspect/data_survey.h>
 #include <headrace/apps/inspect/survey.h>
 #include <headrace/apps/inspect/volume_sheet.h>
-#include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/job/read_job.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/apps/run/result_file.h>
 #include <headrace/apps/run/stop_signals.h>

@@ -1,7 +1,7 @@
 #include <headrace/apps/config/fields.h>
 #include <headrace/apps/doctor/labelled.h>
 #include <headrace/apps/doctor/tune.h>
-#include <headrace/apps/jobs/apply_preset.h>
+#include <headrace/apps/job/apply_preset.h>
 #include <headrace/apps/run/result_file.h>
 #include <headrace/apps/terminal/terminal_mode.h>
 #include <headrace/engine/base/error.h>

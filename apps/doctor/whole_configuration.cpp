@@ -1,7 +1,7 @@
 #include <headrace/apps/config/fields.h>
 #include <headrace/apps/doctor/whole_configuration.h>
-#include <headrace/apps/jobs/read_job.h>
-#include <headrace/apps/jobs/run_identity.h>
+#include <headrace/apps/job/read_job.h>
+#include <headrace/apps/job/run_identity.h>
 
 #include <charconv>
 

@@ -2,7 +2,7 @@
 
 #include <headrace/apps/config/document.h>
 #include <headrace/apps/feed/loader_config.h>
-#include <headrace/apps/jobs/job.h>
+#include <headrace/apps/job/job.h>
 #include <headrace/apps/train/record_bytes.h>
 
 #include <filesystem>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/apps/inspect/survey.h>
-#include <headrace/apps/jobs/job.h>
+#include <headrace/apps/job/job.h>
 #include <headrace/apps/task/data_facts.h>
 
 #include <filesystem>

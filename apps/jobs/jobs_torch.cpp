@@ -1,5 +1,5 @@
+#include <headrace/apps/job/recipe_torch.h>
 #include <headrace/apps/jobs/job_list.h>
-#include <headrace/apps/jobs/recipe_torch.h>
 #include <headrace/engine/base/error.h>
 
 #include <string>

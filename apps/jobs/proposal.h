@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/jobs/job.h>
+#include <headrace/apps/job/job.h>
 #include <headrace/apps/task/data_facts.h>
 
 #include <filesystem>

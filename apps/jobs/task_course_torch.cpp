@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/stage_torch.h>
+#include <headrace/apps/job/stage_torch.h>
 #include <headrace/apps/jobs/task_course_torch.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/stage_torch.h>
+#include <headrace/apps/job/stage_torch.h>
 #include <headrace/apps/jobs/task_recipe_torch.h>
 #include <headrace/apps/jobs/volume_job.h>
 #include <headrace/apps/jobs/volume_recipe_torch.h>

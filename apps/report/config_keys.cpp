@@ -1,5 +1,5 @@
 #include <headrace/apps/config/fields.h>
-#include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/job/read_job.h>
 #include <headrace/apps/report/config_keys.h>
 
 #include <algorithm>

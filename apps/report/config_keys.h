@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/apps/config/document.h>
-#include <headrace/apps/jobs/job.h>
+#include <headrace/apps/job/job.h>
 
 #include <string>
 #include <utility>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/jobs/job.h>
+#include <headrace/apps/job/job.h>
 
 #include <filesystem>
 #include <string>

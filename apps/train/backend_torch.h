@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/jobs/recipe_torch.h>
+#include <headrace/apps/job/recipe_torch.h>
 #include <headrace/apps/train/training_backend.h>
 #include <headrace/training/memory/tensor_memory.h>
 

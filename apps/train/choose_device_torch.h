@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/jobs/stage_torch.h>
+#include <headrace/apps/job/stage_torch.h>
 #include <headrace/apps/train/training_backend.h>
 
 namespace headrace::inline v1::app {

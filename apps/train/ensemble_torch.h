@@ -1,8 +1,8 @@
 #pragma once
 
-#include <headrace/apps/jobs/read_job.h>
-#include <headrace/apps/jobs/recipe_torch.h>
-#include <headrace/apps/jobs/stage_torch.h>
+#include <headrace/apps/job/read_job.h>
+#include <headrace/apps/job/recipe_torch.h>
+#include <headrace/apps/job/stage_torch.h>
 #include <headrace/apps/train/train_options.h>
 #include <headrace/apps/train/training_backend.h>
 #include <headrace/training/checkpoint/best_weights.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/apps/feed/loader_job.h>
-#include <headrace/apps/jobs/job.h>
+#include <headrace/apps/job/job.h>
 
 #include <cstdint>
 

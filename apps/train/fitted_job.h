@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/job/read_job.h>
 #include <headrace/apps/memory/memory_plan.h>
 
 #include <optional>

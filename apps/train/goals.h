@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/jobs/goal_settings.h>
+#include <headrace/apps/job/goal_settings.h>
 
 #include <cstdint>
 #include <map>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/job/read_job.h>
 #include <headrace/apps/memory/measured_memory.h>
 
 #include <cstdint>

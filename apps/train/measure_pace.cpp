@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/job/read_job.h>
 #include <headrace/apps/run/own_child.h>
 #include <headrace/apps/train/data_pages.h>
 #include <headrace/apps/train/device_remarks.h>

@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/stage_torch.h>
+#include <headrace/apps/job/stage_torch.h>
 #include <headrace/apps/memory/memory_plan.h>
 #include <headrace/apps/train/phase_meter_torch.h>
 #include <headrace/apps/train/run_view.h>

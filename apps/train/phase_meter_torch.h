@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/job/read_job.h>
 #include <headrace/engine/tensor/device.h>
 #include <headrace/monitor/memory/memory_judge.h>
 #include <headrace/monitor/memory/phase_memory.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/job/read_job.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/apps/train/plan_run.h>
 #include <headrace/apps/train/run_adviser.h>

@@ -1,5 +1,5 @@
-#include <headrace/apps/jobs/apply_preset.h>
-#include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/job/apply_preset.h>
+#include <headrace/apps/job/read_job.h>
 #include <headrace/apps/memory/memory_owners.h>
 #include <headrace/apps/run/own_child.h>
 #include <headrace/apps/run/result_file.h>

@@ -1,6 +1,6 @@
 // What the stages of a run take in memory: measured, counted, and put together.
 #include <headrace/apps/feed/cache_settings.h>
-#include <headrace/apps/jobs/stage_torch.h>
+#include <headrace/apps/job/stage_torch.h>
 #include <headrace/apps/memory/memory_owners.h>
 #include <headrace/apps/memory/memory_plan.h>
 #include <headrace/apps/train/recipe_run_torch.h>

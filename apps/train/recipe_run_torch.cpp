@@ -1,7 +1,7 @@
 #include <headrace/apps/feed/loader_job.h>
 #include <headrace/apps/feed/process_forecast.h>
 #include <headrace/apps/figures/vote_table.h>
-#include <headrace/apps/jobs/run_identity.h>
+#include <headrace/apps/job/run_identity.h>
 #include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/apps/train/confusion_torch.h>
 #include <headrace/apps/train/ensemble_torch.h>

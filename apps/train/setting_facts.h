@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/apps/config/document.h>
-#include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/job/read_job.h>
 #include <headrace/monitor/advice/run_facts.h>
 
 #include <vector>

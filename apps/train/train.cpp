@@ -1,6 +1,6 @@
 #include <headrace/apps/figures/results.h>
-#include <headrace/apps/jobs/read_job.h>
-#include <headrace/apps/jobs/run_identity.h>
+#include <headrace/apps/job/read_job.h>
+#include <headrace/apps/job/run_identity.h>
 #include <headrace/apps/run/data_log.h>
 #include <headrace/apps/run/live_signal.h>
 #include <headrace/apps/run/memory_guard.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/apps/config/exit_codes.h>
-#include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/job/read_job.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/apps/train/train_options.h>
 

@@ -3,7 +3,7 @@
 #include <headrace/apps/config/exit_codes.h>
 #include <headrace/apps/figures/fold_outcome.h>
 #include <headrace/apps/figures/test_review.h>
-#include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/job/read_job.h>
 #include <headrace/apps/memory/memory_plan.h>
 #include <headrace/apps/train/pace_trial.h>
 #include <headrace/apps/train/run_view.h>

@@ -1,9 +1,9 @@
 // What `headrace config` prints, and docs/configuration.md, which is that.
 #include <headrace/apps/feed/augment.h>
 #include <headrace/apps/feed/loader_config.h>
-#include <headrace/apps/jobs/configuration_text.h>
+#include <headrace/apps/job/configuration_text.h>
+#include <headrace/apps/job/presets.h>
 #include <headrace/apps/jobs/jobs.h>
-#include <headrace/apps/jobs/presets.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/apps/started_program.h>
 #include <headrace/tests/support/content_of.h>

@@ -1,5 +1,5 @@
 #include <headrace/apps/config/fields.h>
-#include <headrace/apps/jobs/goal_settings.h>
+#include <headrace/apps/job/goal_settings.h>
 #include <headrace/apps/train/goal_report.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/support/content_of.h>

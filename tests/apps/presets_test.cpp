@@ -1,7 +1,7 @@
-#include <headrace/apps/jobs/apply_preset.h>
+#include <headrace/apps/job/apply_preset.h>
+#include <headrace/apps/job/presets.h>
+#include <headrace/apps/job/read_job.h>
 #include <headrace/apps/jobs/jobs.h>
-#include <headrace/apps/jobs/presets.h>
-#include <headrace/apps/jobs/read_job.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/literals.h>
 #include <headrace/tests/apps/text_checks.h>

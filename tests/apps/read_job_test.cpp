@@ -1,5 +1,5 @@
+#include <headrace/apps/job/read_job.h>
 #include <headrace/apps/jobs/jobs.h>
-#include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/tests/apps/refusal.h>
 #include <headrace/tests/apps/text_checks.h>

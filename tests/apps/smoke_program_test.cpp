@@ -1,6 +1,6 @@
 // `headrace train --smoke`: a short run through every phase, and what it says of the full one.
+#include <headrace/apps/job/read_job.h>
 #include <headrace/apps/jobs/jobs.h>
-#include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/tests/apps/glaucoma/data.h>
 #include <headrace/tests/apps/text_checks.h>

@@ -1,7 +1,7 @@
 // Keys of the section `training` whose effect shows on a GPU alone reach the stage.
+#include <headrace/apps/job/read_job.h>
+#include <headrace/apps/job/stage_torch.h>
 #include <headrace/apps/jobs/jobs.h>
-#include <headrace/apps/jobs/read_job.h>
-#include <headrace/apps/jobs/stage_torch.h>
 
 #include <string>
 #include <vector>

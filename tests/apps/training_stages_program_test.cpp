@@ -1,6 +1,6 @@
 // Stages in YAML, and what is done about steps that are not finite, by the program.
+#include <headrace/apps/job/read_job.h>
 #include <headrace/apps/jobs/jobs.h>
-#include <headrace/apps/jobs/read_job.h>
 #include <headrace/tests/apps/key_runs.h>
 #include <headrace/tests/support/content_of.h>
 

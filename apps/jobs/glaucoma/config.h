@@ -3,7 +3,7 @@
 #include <headrace/apps/config/fields.h>
 #include <headrace/apps/feed/augment.h>
 #include <headrace/apps/feed/cache_settings.h>
-#include <headrace/apps/jobs/job.h>
+#include <headrace/apps/job/job.h>
 #include <headrace/apps/task/model_settings.h>
 
 #include <cstdint>

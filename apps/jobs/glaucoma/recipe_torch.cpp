@@ -1,6 +1,6 @@
+#include <headrace/apps/job/stage_torch.h>
 #include <headrace/apps/jobs/glaucoma/names.h>
 #include <headrace/apps/jobs/glaucoma/recipe_torch.h>
-#include <headrace/apps/jobs/stage_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/models/losses/cross_entropy.h>
 #include <headrace/training/stratified_kfold.h>

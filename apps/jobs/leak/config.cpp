@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/describe_job.h>
+#include <headrace/apps/job/describe_job.h>
 #include <headrace/apps/jobs/leak/config.h>
 #include <headrace/apps/jobs/leak/names.h>
 

@@ -1,7 +1,7 @@
+#include <headrace/apps/job/stage_torch.h>
 #include <headrace/apps/jobs/leak/metric_torch.h>
 #include <headrace/apps/jobs/leak/names.h>
 #include <headrace/apps/jobs/leak/recipe_torch.h>
-#include <headrace/apps/jobs/stage_torch.h>
 #include <headrace/apps/task/network_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/torch/as_tensor.h>

@@ -1,7 +1,7 @@
+#include <headrace/apps/job/stage_torch.h>
 #include <headrace/apps/jobs/retinopathy/pair_course_torch.h>
 #include <headrace/apps/jobs/retinopathy/pair_metric_torch.h>
 #include <headrace/apps/jobs/retinopathy/recipe_torch.h>
-#include <headrace/apps/jobs/stage_torch.h>
 #include <headrace/apps/jobs/task_recipe_torch.h>
 #include <headrace/apps/run/data_log.h>
 #include <headrace/engine/base/error.h>

@@ -1,5 +1,5 @@
+#include <headrace/apps/job/read_job.h>
 #include <headrace/apps/jobs/jobs.h>
-#include <headrace/apps/jobs/read_job.h>
 #include <headrace/tests/apps/camouflage/animals_recipe.h>
 #include <headrace/tests/apps/camouflage/hidden_animals.h>
 

@@ -1,6 +1,6 @@
+#include <headrace/apps/job/read_job.h>
 #include <headrace/apps/jobs/camouflage/config.h>
 #include <headrace/apps/jobs/jobs.h>
-#include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/task/mask_settings.h>
 #include <headrace/engine/base/error.h>
 

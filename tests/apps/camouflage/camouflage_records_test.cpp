@@ -1,7 +1,7 @@
 // Which pictures the job takes, and how it divides them.
+#include <headrace/apps/job/read_job.h>
 #include <headrace/apps/jobs/camouflage/records.h>
 #include <headrace/apps/jobs/jobs.h>
-#include <headrace/apps/jobs/read_job.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/apps/camouflage/hidden_animals.h>
 #include <headrace/tests/apps/picture_folder.h>

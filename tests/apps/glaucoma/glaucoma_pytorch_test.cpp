@@ -1,6 +1,6 @@
 // The job step by step beside PyTorch, with what its program makes it of.
+#include <headrace/apps/job/stage_torch.h>
 #include <headrace/apps/jobs/glaucoma/recipe_torch.h>
-#include <headrace/apps/jobs/stage_torch.h>
 #include <headrace/models/networks/efficient_glaucoma_cnn.h>
 #include <headrace/tests/apps/pytorch_checks.h>
 

@@ -1,5 +1,5 @@
+#include <headrace/apps/job/read_job.h>
 #include <headrace/apps/jobs/jobs.h>
-#include <headrace/apps/jobs/read_job.h>
 #include <headrace/tests/apps/retinopathy/grades.h>
 #include <headrace/tests/apps/retinopathy/pairs_of_grades.h>
 #include <headrace/training/checkpoint/checkpoint_store.h>

@@ -1,5 +1,5 @@
+#include <headrace/apps/job/read_job.h>
 #include <headrace/apps/jobs/jobs.h>
-#include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/jobs/retinopathy/config.h>
 #include <headrace/engine/base/error.h>
 

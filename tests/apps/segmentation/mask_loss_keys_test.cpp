@@ -1,6 +1,6 @@
 // What the list `loss` of a segmentation says of masks by sigmoids.
+#include <headrace/apps/job/read_job.h>
 #include <headrace/apps/jobs/jobs.h>
-#include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/jobs/segmentation/config.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/apps/text_checks.h>

@@ -1,7 +1,7 @@
 // `headrace new segmentation` on nnU-Net's raw layout.
 #include <headrace/apps/inspect/propose.h>
+#include <headrace/apps/job/read_job.h>
 #include <headrace/apps/jobs/jobs.h>
-#include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/jobs/segmentation/config.h>
 #include <headrace/apps/jobs/segmentation/nnunet_planning.h>
 #include <headrace/apps/jobs/segmentation/propose.h>

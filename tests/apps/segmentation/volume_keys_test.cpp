@@ -1,6 +1,6 @@
 // What a configuration of kind segmentation says of volumes.
+#include <headrace/apps/job/read_job.h>
 #include <headrace/apps/jobs/jobs.h>
-#include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/jobs/segmentation/config.h>
 #include <headrace/engine/base/error.h>
 

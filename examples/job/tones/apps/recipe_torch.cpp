@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/stage_torch.h>
+#include <headrace/apps/job/stage_torch.h>
 #include <headrace/apps/jobs/tones/data.h>
 #include <headrace/models/losses/cross_entropy.h>
 #include <headrace/models/networks/module_network.h>

@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/recipe_torch.h>
+#include <headrace/apps/job/recipe_torch.h>
 #include <headrace/apps/jobs/tones/data.h>
 #include <headrace/tests/apps/job_steps.h>
 

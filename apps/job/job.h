@@ -3,8 +3,8 @@
 #include <headrace/apps/config/document.h>
 #include <headrace/apps/config/fields.h>
 #include <headrace/apps/feed/loader_settings.h>
-#include <headrace/apps/jobs/goal_settings.h>
-#include <headrace/apps/jobs/training_settings.h>
+#include <headrace/apps/job/goal_settings.h>
+#include <headrace/apps/job/training_settings.h>
 #include <headrace/engine/base/export.h>
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include <headrace/apps/feed/data_part.h>
 #include <headrace/apps/feed/loader_job.h>
-#include <headrace/apps/jobs/job.h>
+#include <headrace/apps/job/job.h>
 #include <headrace/apps/task/mask_settings.h>
 #include <headrace/engine/base/error.h>
 

@@ -4,7 +4,7 @@
 #include <headrace/apps/feed/data_part.h>
 #include <headrace/apps/feed/loader_config.h>
 #include <headrace/apps/feed/loader_job.h>
-#include <headrace/apps/jobs/job.h>
+#include <headrace/apps/job/job.h>
 
 #include <cstdint>
 #include <filesystem>

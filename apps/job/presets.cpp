@@ -1,5 +1,5 @@
 #include <headrace/apps/config/units.h>
-#include <headrace/apps/jobs/presets.h>
+#include <headrace/apps/job/presets.h>
 #include <headrace/apps/terminal/table.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/nearest.h>

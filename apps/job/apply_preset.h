@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/jobs/presets.h>
+#include <headrace/apps/job/presets.h>
 
 #include <functional>
 #include <string>

@@ -1,8 +1,8 @@
 #include <headrace/apps/feed/loader_data.h>
 #include <headrace/apps/feed/make_loader_job.h>
-#include <headrace/apps/jobs/read_job.h>
-#include <headrace/apps/jobs/run_identity.h>
-#include <headrace/apps/jobs/stage_documents.h>
+#include <headrace/apps/job/read_job.h>
+#include <headrace/apps/job/run_identity.h>
+#include <headrace/apps/job/stage_documents.h>
 
 #include <algorithm>
 #include <string_view>

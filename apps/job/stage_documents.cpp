@@ -1,5 +1,5 @@
 #include <headrace/apps/config/document.h>
-#include <headrace/apps/jobs/stage_documents.h>
+#include <headrace/apps/job/stage_documents.h>
 #include <headrace/engine/base/error.h>
 
 #include <algorithm>

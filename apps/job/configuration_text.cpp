@@ -1,8 +1,8 @@
 #include <headrace/apps/config/key_table.h>
 #include <headrace/apps/feed/augment.h>
 #include <headrace/apps/feed/loader_config.h>
-#include <headrace/apps/jobs/configuration_text.h>
-#include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/job/configuration_text.h>
+#include <headrace/apps/job/read_job.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/nearest.h>
 

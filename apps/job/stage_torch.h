@@ -1,7 +1,7 @@
 #pragma once
 
-#include <headrace/apps/jobs/job.h>
-#include <headrace/apps/jobs/training_settings.h>
+#include <headrace/apps/job/job.h>
+#include <headrace/apps/job/training_settings.h>
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/tensor/device.h>
 #include <headrace/training/stage/stage.h>

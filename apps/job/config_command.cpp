@@ -1,5 +1,5 @@
-#include <headrace/apps/jobs/configuration_text.h>
-#include <headrace/apps/jobs/presets.h>
+#include <headrace/apps/job/configuration_text.h>
+#include <headrace/apps/job/presets.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/apps/terminal/table.h>
 

@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/training_settings.h>
+#include <headrace/apps/job/training_settings.h>
 #include <headrace/apps/task/task_settings.h>
 #include <headrace/engine/base/error.h>
 

@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/run_identity.h>
+#include <headrace/apps/job/run_identity.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/random.h>
 

@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/describe_job.h>
+#include <headrace/apps/job/describe_job.h>
 
 namespace headrace::inline v1::app {
 

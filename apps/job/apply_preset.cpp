@@ -1,6 +1,6 @@
 #include <headrace/apps/config/document.h>
 #include <headrace/apps/config/fields.h>
-#include <headrace/apps/jobs/apply_preset.h>
+#include <headrace/apps/job/apply_preset.h>
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/engine/base/error.h>
 

@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/goal_settings.h>
+#include <headrace/apps/job/goal_settings.h>
 #include <headrace/engine/base/error.h>
 
 #include <fmt/format.h>
