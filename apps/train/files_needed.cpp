@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/task_config.h>
+#include <headrace/apps/learn/task_config.h>
 #include <headrace/apps/train/files_needed.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/runtime/runtime.h>

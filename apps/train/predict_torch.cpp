@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/volume_predictor_torch.h>
+#include <headrace/apps/learn/volume_predictor_torch.h>
 #include <headrace/apps/run/result_file.h>
 #include <headrace/apps/train/ensemble_torch.h>
 #include <headrace/apps/train/mask_writer_torch.h>

@@ -3,7 +3,7 @@
 #include <headrace/apps/config/exit_codes.h>
 #include <headrace/apps/job/job.h>
 #include <headrace/apps/job/recipe_torch.h>
-#include <headrace/apps/jobs/volume_predictor_torch.h>
+#include <headrace/apps/learn/volume_predictor_torch.h>
 #include <headrace/apps/train/ensemble_torch.h>
 #include <headrace/apps/train/train_options.h>
 

@@ -1,8 +1,8 @@
 // What image.prepare does to every picture of a task, in training and evaluation alike.
 #include <headrace/apps/feed/augment.h>
 #include <headrace/apps/feed/cache_settings.h>
-#include <headrace/apps/jobs/picture_job.h>
-#include <headrace/apps/jobs/task_config.h>
+#include <headrace/apps/learn/picture_job.h>
+#include <headrace/apps/learn/task_config.h>
 #include <headrace/apps/task/pipelines.h>
 #include <headrace/augment/clahe.h>
 #include <headrace/engine/base/error.h>

@@ -1,8 +1,8 @@
 #include <headrace/apps/feed/augment.h>
 #include <headrace/apps/jobs/camouflage/config.h>
 #include <headrace/apps/jobs/camouflage/records.h>
-#include <headrace/apps/jobs/picture_job.h>
-#include <headrace/apps/jobs/task_config.h>
+#include <headrace/apps/learn/picture_job.h>
+#include <headrace/apps/learn/task_config.h>
 #include <headrace/apps/task/mask_settings.h>
 #include <headrace/engine/base/error.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/jobs/task_config.h>
+#include <headrace/apps/learn/task_config.h>
 
 #include <vector>
 

@@ -1,5 +1,5 @@
-#include <headrace/apps/jobs/class_recipe_torch.h>
 #include <headrace/apps/jobs/classification/config.h>
+#include <headrace/apps/learn/class_recipe_torch.h>
 
 namespace headrace::inline v1::app {
 

@@ -1,7 +1,7 @@
 #include <headrace/apps/feed/augment.h>
-#include <headrace/apps/jobs/picture_job.h>
 #include <headrace/apps/jobs/retinopathy/config.h>
-#include <headrace/apps/jobs/task_config.h>
+#include <headrace/apps/learn/picture_job.h>
+#include <headrace/apps/learn/task_config.h>
 #include <headrace/engine/base/error.h>
 
 #include <array>

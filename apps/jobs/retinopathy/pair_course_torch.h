@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/jobs/class_course_torch.h>
+#include <headrace/apps/learn/class_course_torch.h>
 #include <headrace/models/metrics/one_vs_one.h>
 
 #include <memory>

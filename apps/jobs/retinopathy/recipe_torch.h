@@ -1,7 +1,7 @@
 #pragma once
 
-#include <headrace/apps/jobs/class_recipe_torch.h>
 #include <headrace/apps/jobs/retinopathy/config.h>
+#include <headrace/apps/learn/class_recipe_torch.h>
 
 #include <cstdint>
 #include <map>

@@ -1,6 +1,6 @@
 #include <headrace/apps/feed/augment.h>
 #include <headrace/apps/jobs/segmentation/config.h>
-#include <headrace/apps/jobs/task_config.h>
+#include <headrace/apps/learn/task_config.h>
 
 #include <array>
 #include <string>

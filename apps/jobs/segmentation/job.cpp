@@ -1,7 +1,7 @@
-#include <headrace/apps/jobs/picture_job.h>
 #include <headrace/apps/jobs/segmentation/config.h>
 #include <headrace/apps/jobs/segmentation/propose.h>
-#include <headrace/apps/jobs/volume_job.h>
+#include <headrace/apps/learn/picture_job.h>
+#include <headrace/apps/learn/volume_job.h>
 
 namespace headrace::inline v1::app {
 

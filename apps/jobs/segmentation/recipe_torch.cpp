@@ -1,5 +1,5 @@
 #include <headrace/apps/jobs/segmentation/recipe_torch.h>
-#include <headrace/apps/jobs/volume_recipe_torch.h>
+#include <headrace/apps/learn/volume_recipe_torch.h>
 #include <headrace/apps/task/check_masks.h>
 #include <headrace/apps/task/thresholds_torch.h>
 #include <headrace/training/evaluation/vote.h>

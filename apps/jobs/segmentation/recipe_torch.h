@@ -1,9 +1,9 @@
 #pragma once
 
-#include <headrace/apps/jobs/mask_example_torch.h>
-#include <headrace/apps/jobs/picture_course_torch.h>
-#include <headrace/apps/jobs/picture_recipe_torch.h>
 #include <headrace/apps/jobs/segmentation/config.h>
+#include <headrace/apps/learn/mask_example_torch.h>
+#include <headrace/apps/learn/picture_course_torch.h>
+#include <headrace/apps/learn/picture_recipe_torch.h>
 #include <headrace/engine/tensor/device.h>
 
 #include <memory>

@@ -1,7 +1,7 @@
 #include <headrace/apps/feed/augment.h>
 #include <headrace/apps/jobs/surface/config.h>
-#include <headrace/apps/jobs/task_config.h>
-#include <headrace/apps/jobs/volume_job.h>
+#include <headrace/apps/learn/task_config.h>
+#include <headrace/apps/learn/volume_job.h>
 #include <headrace/engine/base/error.h>
 
 #include <algorithm>

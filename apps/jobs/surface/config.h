@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/apps/jobs/surface/surface_settings.h>
-#include <headrace/apps/jobs/task_config.h>
+#include <headrace/apps/learn/task_config.h>
 #include <headrace/apps/task/volume_records.h>
 
 #include <vector>

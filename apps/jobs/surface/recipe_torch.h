@@ -1,8 +1,8 @@
 #pragma once
 
 #include <headrace/apps/jobs/surface/config.h>
-#include <headrace/apps/jobs/volume_course_torch.h>
-#include <headrace/apps/jobs/volume_recipe_torch.h>
+#include <headrace/apps/learn/volume_course_torch.h>
+#include <headrace/apps/learn/volume_recipe_torch.h>
 
 #include <memory>
 #include <span>

@@ -1,6 +1,6 @@
 // The task step by step beside PyTorch, with what its program makes it of.
-#include <headrace/apps/jobs/class_course_torch.h>
 #include <headrace/apps/jobs/classification/config.h>
+#include <headrace/apps/learn/class_course_torch.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/tests/apps/pytorch_checks.h>

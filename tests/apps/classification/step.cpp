@@ -1,5 +1,5 @@
-#include <headrace/apps/jobs/class_course_torch.h>
 #include <headrace/apps/jobs/classification/config.h>
+#include <headrace/apps/learn/class_course_torch.h>
 #include <headrace/tests/apps/job_steps.h>
 
 namespace headrace::test {

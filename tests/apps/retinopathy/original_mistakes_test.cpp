@@ -1,5 +1,5 @@
 // What ended or slowed the original's runs does not happen here, and would be seen if it did.
-#include <headrace/apps/jobs/picture_job.h>
+#include <headrace/apps/learn/picture_job.h>
 #include <headrace/apps/task/pipelines.h>
 #include <headrace/apps/task/records.h>
 #include <headrace/engine/base/error.h>

@@ -1,6 +1,6 @@
 // Volumes of a data set, prepared, cut into patches and windows.
 #include <headrace/apps/jobs/segmentation/config.h>
-#include <headrace/apps/jobs/volume_job.h>
+#include <headrace/apps/learn/volume_job.h>
 #include <headrace/apps/task/volume_pipelines.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/headrace.h>

@@ -1,7 +1,7 @@
 // What patches of volumes unpack, for advice on it.
 #include <headrace/apps/feed/read_window.h>
 #include <headrace/apps/jobs/segmentation/config.h>
-#include <headrace/apps/jobs/volume_job.h>
+#include <headrace/apps/learn/volume_job.h>
 #include <headrace/tests/loaders/volume/nnunet_raw_files.h>
 #include <headrace/tests/support/temporary_folder.h>
 

@@ -1,7 +1,7 @@
 // Volumes of the job surface as they come: the challenge's folders, nnU-Net's, data sets of their
 // own to validate and to test with.
 #include <headrace/apps/jobs/surface/config.h>
-#include <headrace/apps/jobs/volume_job.h>
+#include <headrace/apps/learn/volume_job.h>
 #include <headrace/apps/task/volume_records.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/apps/surface/sheet_volumes.h>

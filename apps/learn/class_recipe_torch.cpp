@@ -1,6 +1,6 @@
 #include <headrace/apps/job/stage_torch.h>
-#include <headrace/apps/jobs/class_course_torch.h>
-#include <headrace/apps/jobs/class_recipe_torch.h>
+#include <headrace/apps/learn/class_course_torch.h>
+#include <headrace/apps/learn/class_recipe_torch.h>
 #include <headrace/apps/task/thresholds_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/models/losses/class_weights.h>

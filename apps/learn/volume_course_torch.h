@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/jobs/task_course_torch.h>
+#include <headrace/apps/learn/task_course_torch.h>
 #include <headrace/apps/task/volume_pipelines.h>
 #include <headrace/apps/task/volume_records.h>
 #include <headrace/training/evaluation/window_inference.h>

@@ -1,7 +1,7 @@
 #include <headrace/apps/job/stage_torch.h>
-#include <headrace/apps/jobs/task_recipe_torch.h>
-#include <headrace/apps/jobs/volume_job.h>
-#include <headrace/apps/jobs/volume_recipe_torch.h>
+#include <headrace/apps/learn/task_recipe_torch.h>
+#include <headrace/apps/learn/volume_job.h>
+#include <headrace/apps/learn/volume_recipe_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/training/errors.h>

@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/task_config.h>
+#include <headrace/apps/learn/task_config.h>
 
 namespace headrace::inline v1::app {
 

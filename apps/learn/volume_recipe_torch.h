@@ -1,8 +1,8 @@
 #pragma once
 
-#include <headrace/apps/jobs/task_config.h>
-#include <headrace/apps/jobs/volume_course_torch.h>
-#include <headrace/apps/jobs/volume_predictor_torch.h>
+#include <headrace/apps/learn/task_config.h>
+#include <headrace/apps/learn/volume_course_torch.h>
+#include <headrace/apps/learn/volume_predictor_torch.h>
 #include <headrace/apps/task/volume_records.h>
 #include <headrace/engine/tensor/device.h>
 #include <headrace/training/recipe.h>

@@ -1,5 +1,5 @@
-#include <headrace/apps/jobs/volume_course_torch.h>
-#include <headrace/apps/jobs/volume_job.h>
+#include <headrace/apps/learn/volume_course_torch.h>
+#include <headrace/apps/learn/volume_job.h>
 #include <headrace/apps/task/topology_term_torch.h>
 #include <headrace/engine/base/literals.h>
 #include <headrace/engine/torch/as_tensor.h>

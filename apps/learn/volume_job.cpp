@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/volume_job.h>
+#include <headrace/apps/learn/volume_job.h>
 #include <headrace/apps/task/volume_pipelines.h>
 #include <headrace/engine/runtime/runtime.h>
 

@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/class_course_torch.h>
+#include <headrace/apps/learn/class_course_torch.h>
 #include <headrace/apps/task/array_data.h>
 #include <headrace/apps/task/thresholds_torch.h>
 #include <headrace/engine/torch/as_tensor.h>

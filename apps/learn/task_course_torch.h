@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/jobs/task_config.h>
+#include <headrace/apps/learn/task_config.h>
 #include <headrace/apps/task/loss_torch.h>
 #include <headrace/apps/task/network_torch.h>
 #include <headrace/training/recipe.h>

@@ -1,5 +1,5 @@
 #include <headrace/apps/feed/augment.h>
-#include <headrace/apps/jobs/picture_job.h>
+#include <headrace/apps/learn/picture_job.h>
 #include <headrace/apps/task/channel_statistics.h>
 #include <headrace/engine/sample/subset.h>
 #include <headrace/loaders/image/decode_image.h>

@@ -3,7 +3,7 @@
 #include <headrace/apps/feed/data_part.h>
 #include <headrace/apps/feed/loader_job.h>
 #include <headrace/apps/feed/pictures.h>
-#include <headrace/apps/jobs/task_config.h>
+#include <headrace/apps/learn/task_config.h>
 #include <headrace/apps/task/channel_statistics.h>
 #include <headrace/apps/task/pipelines.h>
 #include <headrace/apps/task/records.h>

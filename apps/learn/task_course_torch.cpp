@@ -1,5 +1,5 @@
 #include <headrace/apps/job/stage_torch.h>
-#include <headrace/apps/jobs/task_course_torch.h>
+#include <headrace/apps/learn/task_course_torch.h>
 
 #include <string>
 

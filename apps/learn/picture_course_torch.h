@@ -1,7 +1,7 @@
 #pragma once
 
-#include <headrace/apps/jobs/task_config.h>
-#include <headrace/apps/jobs/task_course_torch.h>
+#include <headrace/apps/learn/task_config.h>
+#include <headrace/apps/learn/task_course_torch.h>
 #include <headrace/apps/task/channel_statistics.h>
 #include <headrace/apps/task/loss_torch.h>
 #include <headrace/apps/task/network_torch.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/jobs/picture_course_torch.h>
+#include <headrace/apps/learn/picture_course_torch.h>
 
 #include <cstdint>
 #include <memory>

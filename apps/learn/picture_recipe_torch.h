@@ -1,7 +1,7 @@
 #pragma once
 
-#include <headrace/apps/jobs/picture_course_torch.h>
-#include <headrace/apps/jobs/task_config.h>
+#include <headrace/apps/learn/picture_course_torch.h>
+#include <headrace/apps/learn/task_config.h>
 #include <headrace/apps/task/channel_statistics.h>
 #include <headrace/apps/task/find_data.h>
 #include <headrace/apps/task/pipelines.h>

@@ -1,8 +1,8 @@
 #include <headrace/apps/feed/image_data.h>
 #include <headrace/apps/job/stage_torch.h>
-#include <headrace/apps/jobs/picture_job.h>
-#include <headrace/apps/jobs/picture_recipe_torch.h>
-#include <headrace/apps/jobs/task_recipe_torch.h>
+#include <headrace/apps/learn/picture_job.h>
+#include <headrace/apps/learn/picture_recipe_torch.h>
+#include <headrace/apps/learn/task_recipe_torch.h>
 #include <headrace/apps/task/array_data.h>
 #include <headrace/apps/task/channel_statistics.h>
 #include <headrace/apps/task/find_arrays.h>

@@ -2,7 +2,7 @@
 
 #include <headrace/apps/feed/data_part.h>
 #include <headrace/apps/feed/loader_job.h>
-#include <headrace/apps/jobs/task_config.h>
+#include <headrace/apps/learn/task_config.h>
 #include <headrace/apps/task/volume_pipelines.h>
 #include <headrace/apps/task/volume_records.h>
 

@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/mask_example_torch.h>
+#include <headrace/apps/learn/mask_example_torch.h>
 #include <headrace/apps/task/mask_settings.h>
 #include <headrace/apps/task/pipelines.h>
 #include <headrace/engine/torch/as_tensor.h>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <headrace/apps/jobs/picture_recipe_torch.h>
-#include <headrace/apps/jobs/task_config.h>
+#include <headrace/apps/learn/picture_recipe_torch.h>
+#include <headrace/apps/learn/task_config.h>
 #include <headrace/engine/tensor/device.h>
 
 #include <map>

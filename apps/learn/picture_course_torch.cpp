@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/picture_course_torch.h>
+#include <headrace/apps/learn/picture_course_torch.h>
 #include <headrace/apps/task/network_torch.h>
 #include <headrace/engine/sample/subset.h>
 

@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/task_recipe_torch.h>
+#include <headrace/apps/learn/task_recipe_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/training/errors.h>
 
