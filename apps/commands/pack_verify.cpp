@@ -1,4 +1,4 @@
-#include <headrace/apps/commands/image_data_options.h>
+#include <headrace/apps/inspect/image_data_options.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/terminal/progress.h>

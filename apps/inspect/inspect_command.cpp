@@ -1,9 +1,9 @@
-#include <headrace/apps/commands/image_data_options.h>
 #include <headrace/apps/feed/image_data.h>
 #include <headrace/apps/feed/loader_data.h>
 #include <headrace/apps/feed/make_loader_job.h>
 #include <headrace/apps/inspect/contact_sheet.h>
 #include <headrace/apps/inspect/data_survey.h>
+#include <headrace/apps/inspect/image_data_options.h>
 #include <headrace/apps/inspect/survey.h>
 #include <headrace/apps/inspect/volume_sheet.h>
 #include <headrace/apps/job/read_job.h>

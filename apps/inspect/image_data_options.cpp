@@ -1,4 +1,4 @@
-#include <headrace/apps/commands/image_data_options.h>
+#include <headrace/apps/inspect/image_data_options.h>
 
 #include <CLI/CLI.hpp>
 
