@@ -1,7 +1,7 @@
-#include <headrace/apps/inspect/propose.h>
 #include <headrace/apps/job/apply_preset.h>
 #include <headrace/apps/job/read_job.h>
 #include <headrace/apps/job/run_identity.h>
+#include <headrace/apps/new/propose_configuration.h>
 #include <headrace/apps/train/train.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/runtime/runtime.h>

@@ -1,7 +1,7 @@
 #include <headrace/apps/jobs/classification/config.h>
-#include <headrace/apps/jobs/proposal.h>
-#include <headrace/apps/jobs/propose_task.h>
 #include <headrace/apps/learn/picture_job.h>
+#include <headrace/apps/new/proposal.h>
+#include <headrace/apps/new/propose_task.h>
 
 #include <utility>
 

@@ -1,7 +1,7 @@
-#include <headrace/apps/jobs/propose_task.h>
 #include <headrace/apps/jobs/segmentation/config.h>
 #include <headrace/apps/jobs/segmentation/nnunet_planning.h>
 #include <headrace/apps/jobs/segmentation/propose.h>
+#include <headrace/apps/new/propose_task.h>
 #include <headrace/apps/task/volume_records.h>
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/engine/base/error.h>

@@ -1,10 +1,10 @@
 // `headrace new segmentation` on nnU-Net's raw layout.
-#include <headrace/apps/inspect/propose.h>
 #include <headrace/apps/job/read_job.h>
 #include <headrace/apps/jobs/jobs.h>
 #include <headrace/apps/jobs/segmentation/config.h>
 #include <headrace/apps/jobs/segmentation/nnunet_planning.h>
 #include <headrace/apps/jobs/segmentation/propose.h>
+#include <headrace/apps/new/propose_configuration.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/loaders/volume/nnunet_raw_files.h>
 

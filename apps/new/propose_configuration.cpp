@@ -1,7 +1,7 @@
-#include <headrace/apps/inspect/propose.h>
 #include <headrace/apps/job/apply_preset.h>
 #include <headrace/apps/job/read_job.h>
-#include <headrace/apps/jobs/proposal.h>
+#include <headrace/apps/new/proposal.h>
+#include <headrace/apps/new/propose_configuration.h>
 #include <headrace/apps/task/array_data.h>
 #include <headrace/apps/task/array_values.h>
 #include <headrace/apps/task/records.h>

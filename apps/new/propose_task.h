@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/jobs/proposal.h>
+#include <headrace/apps/new/proposal.h>
 #include <headrace/apps/task/task_settings.h>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/propose_task.h>
+#include <headrace/apps/new/propose_task.h>
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include <headrace/apps/inspect/propose.h>
+#include <headrace/apps/new/propose_configuration.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
