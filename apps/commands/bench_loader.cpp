@@ -6,7 +6,7 @@
 #include <headrace/apps/run/memory_guard.h>
 #include <headrace/apps/run/result_file.h>
 #include <headrace/apps/run/stop_signals.h>
-#include <headrace/apps/train/write_run_trace.h>
+#include <headrace/apps/view/write_run_trace.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/runtime/tracing.h>
 #include <headrace/loaders/image/device_decode.h>

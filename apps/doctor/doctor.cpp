@@ -8,9 +8,9 @@
 #include <headrace/apps/run/result_file.h>
 #include <headrace/apps/terminal/terminal_mode.h>
 #include <headrace/apps/train/data_pages.h>
-#include <headrace/apps/train/files_needed.h>
-#include <headrace/apps/train/setting_facts.h>
 #include <headrace/apps/train/training_backend.h>
+#include <headrace/apps/view/files_needed.h>
+#include <headrace/apps/view/setting_facts.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/monitor/memory/process_memory.h>
 #include <headrace/monitor/system/file_limits.h>

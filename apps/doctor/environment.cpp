@@ -3,7 +3,7 @@
 #include <headrace/apps/doctor/environment.h>
 #include <headrace/apps/doctor/mounts.h>
 #include <headrace/apps/doctor/whole_configuration.h>
-#include <headrace/apps/train/setting_facts.h>
+#include <headrace/apps/view/setting_facts.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/device/device_runtime.h>
 

@@ -1,6 +1,6 @@
 #include <headrace/apps/report/write_report.h>
 #include <headrace/apps/train/leave_report.h>
-#include <headrace/apps/train/run_view.h>
+#include <headrace/apps/view/run_view.h>
 #include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1::app {

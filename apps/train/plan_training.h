@@ -3,8 +3,8 @@
 #include <headrace/apps/job/read_job.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/apps/train/plan_run.h>
-#include <headrace/apps/train/run_adviser.h>
 #include <headrace/apps/train/train_options.h>
+#include <headrace/apps/view/run_adviser.h>
 
 #include <chrono>
 #include <cstdint>

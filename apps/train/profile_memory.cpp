@@ -3,12 +3,12 @@
 #include <headrace/apps/memory/memory_owners.h>
 #include <headrace/apps/run/own_child.h>
 #include <headrace/apps/run/result_file.h>
-#include <headrace/apps/train/device_remarks.h>
 #include <headrace/apps/train/fitted_job.h>
 #include <headrace/apps/train/memory_switches.h>
 #include <headrace/apps/train/plan_run.h>
 #include <headrace/apps/train/profile_memory.h>
 #include <headrace/apps/train/training_backend.h>
+#include <headrace/apps/view/device_remarks.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/monitor/format.h>

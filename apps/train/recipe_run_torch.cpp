@@ -6,10 +6,10 @@
 #include <headrace/apps/train/confusion_torch.h>
 #include <headrace/apps/train/ensemble_torch.h>
 #include <headrace/apps/train/gallery_torch.h>
-#include <headrace/apps/train/live_run.h>
 #include <headrace/apps/train/recipe_run_torch.h>
 #include <headrace/apps/train/smoke_torch.h>
 #include <headrace/apps/train/trainer_callbacks_torch.h>
+#include <headrace/apps/view/live_run.h>
 #include <headrace/monitor/format.h>
 
 #include <algorithm>

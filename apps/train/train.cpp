@@ -7,19 +7,19 @@
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/run/seconds_since.h>
 #include <headrace/apps/run/stop_signals.h>
-#include <headrace/apps/train/device_remarks.h>
 #include <headrace/apps/train/goal_report.h>
 #include <headrace/apps/train/leave_report.h>
-#include <headrace/apps/train/live_run.h>
 #include <headrace/apps/train/measure_memory.h>
 #include <headrace/apps/train/memory_relief.h>
 #include <headrace/apps/train/plan_run.h>
 #include <headrace/apps/train/plan_training.h>
 #include <headrace/apps/train/smoke_report.h>
-#include <headrace/apps/train/step_trace.h>
-#include <headrace/apps/train/tensorboard_log.h>
 #include <headrace/apps/train/train.h>
 #include <headrace/apps/train/training_backend.h>
+#include <headrace/apps/view/device_remarks.h>
+#include <headrace/apps/view/live_run.h>
+#include <headrace/apps/view/step_trace.h>
+#include <headrace/apps/view/tensorboard_log.h>
 #include <headrace/engine/runtime/runtime.h>
 
 #include <chrono>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/train/step_range.h>
+#include <headrace/apps/view/step_range.h>
 
 #include <cstdint>
 #include <filesystem>

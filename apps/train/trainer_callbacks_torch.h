@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/train/run_view.h>
+#include <headrace/apps/view/run_view.h>
 #include <headrace/training/trainer/trainer.h>
 
 #include <string>

@@ -6,9 +6,9 @@
 #include <headrace/apps/job/read_job.h>
 #include <headrace/apps/memory/memory_plan.h>
 #include <headrace/apps/train/pace_trial.h>
-#include <headrace/apps/train/run_view.h>
 #include <headrace/apps/train/smoke_trial.h>
 #include <headrace/apps/train/train_options.h>
+#include <headrace/apps/view/run_view.h>
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/engine/tensor/device.h>
 #include <headrace/monitor/memory/memory_watch.h>

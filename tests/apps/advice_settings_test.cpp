@@ -3,7 +3,7 @@
 #include <headrace/apps/doctor/whole_configuration.h>
 #include <headrace/apps/feed/loader_config.h>
 #include <headrace/apps/jobs/jobs.h>
-#include <headrace/apps/train/setting_facts.h>
+#include <headrace/apps/view/setting_facts.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/monitor/advice/adviser.h>
 #include <headrace/tests/apps/picture_folder.h>

@@ -2,7 +2,7 @@
 #include <headrace/apps/doctor/environment.h>
 #include <headrace/apps/doctor/whole_configuration.h>
 #include <headrace/apps/jobs/jobs.h>
-#include <headrace/apps/train/setting_facts.h>
+#include <headrace/apps/view/setting_facts.h>
 #include <headrace/tests/apps/started_program.h>
 #include <headrace/tests/support/source_folder.h>
 

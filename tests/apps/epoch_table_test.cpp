@@ -1,6 +1,6 @@
 // A line an epoch, under one head, no wider than where it is shown.
 #include <headrace/apps/terminal/text_width.h>
-#include <headrace/apps/train/epoch_table.h>
+#include <headrace/apps/view/epoch_table.h>
 #include <headrace/tests/apps/text_checks.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 #include <headrace/apps/terminal/text_width.h>
-#include <headrace/apps/train/live_text.h>
+#include <headrace/apps/view/live_text.h>
 
 #include <string>
 

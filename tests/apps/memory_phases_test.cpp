@@ -2,7 +2,7 @@
 #include <headrace/apps/memory/memory_phases.h>
 #include <headrace/apps/run/csv_table.h>
 #include <headrace/apps/run/run_folder.h>
-#include <headrace/apps/train/run_view.h>
+#include <headrace/apps/view/run_view.h>
 #include <headrace/engine/base/literals.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/loaders/synthetic/synthetic.h>

@@ -1,8 +1,8 @@
 // What is kept of a run's figures, step by step.
 #include <headrace/apps/run/run_folder.h>
-#include <headrace/apps/train/epoch_table.h>
-#include <headrace/apps/train/metrics_log.h>
-#include <headrace/apps/train/run_view.h>
+#include <headrace/apps/view/epoch_table.h>
+#include <headrace/apps/view/metrics_log.h>
+#include <headrace/apps/view/run_view.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/loaders/synthetic/synthetic.h>
 #include <headrace/tests/apps/pseudo_terminal.h>

@@ -1,5 +1,5 @@
 // From what an epoch's loader did to the rules of advice.
-#include <headrace/apps/train/run_adviser.h>
+#include <headrace/apps/view/run_adviser.h>
 #include <headrace/engine/base/literals.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // From an epoch of a run to the rules of advice.
-#include <headrace/apps/train/run_adviser.h>
+#include <headrace/apps/view/run_adviser.h>
 #include <headrace/engine/base/literals.h>
 
 #include <algorithm>

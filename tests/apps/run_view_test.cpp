@@ -2,7 +2,7 @@
 #include <headrace/apps/feed/plan_table.h>
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/terminal/text_width.h>
-#include <headrace/apps/train/run_view.h>
+#include <headrace/apps/view/run_view.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/loaders/synthetic/synthetic.h>
 #include <headrace/tests/apps/pseudo_terminal.h>

@@ -1,5 +1,5 @@
 // What a run says, where it says it, and how much.
-#include <headrace/apps/train/run_voice.h>
+#include <headrace/apps/view/run_voice.h>
 #include <headrace/tests/apps/pseudo_terminal.h>
 #include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/temporary_folder.h>

@@ -1,6 +1,6 @@
 #include <headrace/apps/doctor/whole_configuration.h>
 #include <headrace/apps/jobs/jobs.h>
-#include <headrace/apps/train/setting_facts.h>
+#include <headrace/apps/view/setting_facts.h>
 #include <headrace/engine/runtime/runtime.h>
 
 #include <algorithm>

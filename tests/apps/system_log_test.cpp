@@ -1,5 +1,5 @@
 // system.jsonl of a run, and what its samples come to.
-#include <headrace/apps/train/system_log.h>
+#include <headrace/apps/view/system_log.h>
 #include <headrace/tests/apps/text_checks.h>
 #include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/temporary_folder.h>

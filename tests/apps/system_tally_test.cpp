@@ -1,5 +1,5 @@
 // Samples of the machine in a run's training parts and over all of it.
-#include <headrace/apps/train/system_log.h>
+#include <headrace/apps/view/system_log.h>
 
 #include <chrono>
 #include <utility>

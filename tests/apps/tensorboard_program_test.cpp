@@ -1,6 +1,6 @@
 // What a run says to TensorBoard, read by TensorBoard's own reader.
 #include <headrace/apps/run/run_folder.h>
-#include <headrace/apps/train/metrics_log.h>
+#include <headrace/apps/view/metrics_log.h>
 #include <headrace/tests/apps/glaucoma/data.h>
 #include <headrace/tests/apps/picture_folder.h>
 #include <headrace/tests/apps/training_runs.h>

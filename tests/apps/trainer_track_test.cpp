@@ -1,5 +1,5 @@
-#include <headrace/apps/train/step_range.h>
-#include <headrace/apps/train/trainer_track.h>
+#include <headrace/apps/view/step_range.h>
+#include <headrace/apps/view/trainer_track.h>
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/apps/terminal/text_width.h>
-#include <headrace/apps/train/epoch_table.h>
-#include <headrace/apps/train/live_text.h>
+#include <headrace/apps/view/epoch_table.h>
+#include <headrace/apps/view/live_text.h>
 #include <headrace/monitor/format.h>
 
 #include <fmt/format.h>

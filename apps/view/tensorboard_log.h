@@ -3,7 +3,7 @@
 #include <headrace/apps/figures/fold_outcome.h>
 #include <headrace/apps/figures/reports.h>
 #include <headrace/apps/figures/test_review.h>
-#include <headrace/apps/train/step_rows.h>
+#include <headrace/apps/view/step_rows.h>
 #include <headrace/monitor/event_file.h>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include <headrace/apps/train/trainer_track.h>
+#include <headrace/apps/view/trainer_track.h>
 
 #include <algorithm>
 #include <cmath>

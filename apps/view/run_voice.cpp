@@ -1,7 +1,7 @@
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/apps/terminal/utc.h>
-#include <headrace/apps/train/run_voice.h>
+#include <headrace/apps/view/run_voice.h>
 #include <headrace/engine/base/error.h>
 
 #include <sstream>

@@ -1,4 +1,4 @@
-#include <headrace/apps/train/step_range.h>
+#include <headrace/apps/view/step_range.h>
 
 #include <charconv>
 

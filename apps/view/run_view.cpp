@@ -3,15 +3,15 @@
 #include <headrace/apps/run/seconds_since.h>
 #include <headrace/apps/terminal/terminal_mode.h>
 #include <headrace/apps/terminal/text_width.h>
-#include <headrace/apps/train/data_waits.h>
-#include <headrace/apps/train/epoch_table.h>
-#include <headrace/apps/train/files_needed.h>
-#include <headrace/apps/train/live_run.h>
-#include <headrace/apps/train/live_text.h>
-#include <headrace/apps/train/metrics_log.h>
-#include <headrace/apps/train/run_adviser.h>
-#include <headrace/apps/train/run_view.h>
-#include <headrace/apps/train/run_voice.h>
+#include <headrace/apps/view/data_waits.h>
+#include <headrace/apps/view/epoch_table.h>
+#include <headrace/apps/view/files_needed.h>
+#include <headrace/apps/view/live_run.h>
+#include <headrace/apps/view/live_text.h>
+#include <headrace/apps/view/metrics_log.h>
+#include <headrace/apps/view/run_adviser.h>
+#include <headrace/apps/view/run_view.h>
+#include <headrace/apps/view/run_voice.h>
 #include <headrace/monitor/format.h>
 #include <headrace/monitor/system/status_line.h>
 

@@ -2,8 +2,8 @@
 #include <headrace/apps/run/stage_table.h>
 #include <headrace/apps/terminal/table.h>
 #include <headrace/apps/terminal/utc.h>
-#include <headrace/apps/train/live_run.h>
-#include <headrace/apps/train/write_run_trace.h>
+#include <headrace/apps/view/live_run.h>
+#include <headrace/apps/view/write_run_trace.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/engine/runtime/threads_at_work.h>

@@ -1,6 +1,6 @@
 #include <headrace/apps/config/document.h>
 #include <headrace/apps/config/units.h>
-#include <headrace/apps/train/setting_facts.h>
+#include <headrace/apps/view/setting_facts.h>
 #include <headrace/engine/runtime/runtime.h>
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 #include <headrace/apps/figures/reports.h>
 #include <headrace/apps/run/csv_table.h>
 #include <headrace/apps/run/metrics_writer.h>
-#include <headrace/apps/train/step_rows.h>
-#include <headrace/apps/train/tensorboard_log.h>
+#include <headrace/apps/view/step_rows.h>
+#include <headrace/apps/view/tensorboard_log.h>
 
 #include <cstdint>
 #include <optional>

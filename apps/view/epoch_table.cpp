@@ -1,5 +1,5 @@
 #include <headrace/apps/terminal/text_width.h>
-#include <headrace/apps/train/epoch_table.h>
+#include <headrace/apps/view/epoch_table.h>
 #include <headrace/monitor/format.h>
 
 #include <algorithm>

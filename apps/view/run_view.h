@@ -3,9 +3,9 @@
 #include <headrace/apps/figures/reports.h>
 #include <headrace/apps/memory/memory_phases.h>
 #include <headrace/apps/run/log_level.h>
-#include <headrace/apps/train/run_adviser.h>
-#include <headrace/apps/train/step_rows.h>
-#include <headrace/apps/train/system_log.h>
+#include <headrace/apps/view/run_adviser.h>
+#include <headrace/apps/view/step_rows.h>
+#include <headrace/apps/view/system_log.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/monitor/memory/memory_watch.h>
 

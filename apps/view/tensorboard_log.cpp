@@ -1,5 +1,5 @@
 #include <headrace/apps/figures/results.h>
-#include <headrace/apps/train/tensorboard_log.h>
+#include <headrace/apps/view/tensorboard_log.h>
 
 #include <cmath>
 #include <map>

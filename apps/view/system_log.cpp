@@ -1,4 +1,4 @@
-#include <headrace/apps/train/system_log.h>
+#include <headrace/apps/view/system_log.h>
 #include <headrace/monitor/system/status_line.h>
 
 #include <exception>

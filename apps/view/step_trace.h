@@ -1,7 +1,7 @@
 #pragma once
 
-#include <headrace/apps/train/step_range.h>
-#include <headrace/apps/train/trainer_track.h>
+#include <headrace/apps/view/step_range.h>
+#include <headrace/apps/view/trainer_track.h>
 #include <headrace/engine/runtime/tracing.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 #include <headrace/apps/terminal/utc.h>
-#include <headrace/apps/train/write_run_trace.h>
+#include <headrace/apps/view/write_run_trace.h>
 
 #include <cstdint>
 #include <utility>

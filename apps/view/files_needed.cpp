@@ -1,5 +1,5 @@
 #include <headrace/apps/learn/task_config.h>
-#include <headrace/apps/train/files_needed.h>
+#include <headrace/apps/view/files_needed.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/loaders/volume/nnunet_raw.h>

@@ -1,4 +1,4 @@
-#include <headrace/apps/train/device_remarks.h>
+#include <headrace/apps/view/device_remarks.h>
 
 #include <algorithm>
 #include <functional>

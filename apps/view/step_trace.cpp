@@ -1,5 +1,5 @@
-#include <headrace/apps/train/step_trace.h>
-#include <headrace/apps/train/write_run_trace.h>
+#include <headrace/apps/view/step_trace.h>
+#include <headrace/apps/view/write_run_trace.h>
 #include <headrace/monitor/format.h>
 
 #include <exception>

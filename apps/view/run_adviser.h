@@ -3,7 +3,7 @@
 #include <headrace/apps/feed/read_window.h>
 #include <headrace/apps/figures/reports.h>
 #include <headrace/apps/memory/memory_phases.h>
-#include <headrace/apps/train/system_log.h>
+#include <headrace/apps/view/system_log.h>
 #include <headrace/engine/stats/stats.h>
 #include <headrace/monitor/advice/adviser.h>
 #include <headrace/monitor/advice/loader_threads.h>

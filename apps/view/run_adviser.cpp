@@ -1,8 +1,8 @@
 #include <headrace/apps/memory/memory_room.h>
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/terminal/utc.h>
-#include <headrace/apps/train/run_adviser.h>
-#include <headrace/apps/train/run_voice.h>
+#include <headrace/apps/view/run_adviser.h>
+#include <headrace/apps/view/run_voice.h>
 #include <headrace/monitor/memory/process_memory.h>
 #include <headrace/monitor/stage_load.h>
 

@@ -2,8 +2,8 @@
 
 #include <headrace/apps/figures/reports.h>
 #include <headrace/apps/memory/memory_phases.h>
-#include <headrace/apps/train/step_trace.h>
-#include <headrace/apps/train/trainer_track.h>
+#include <headrace/apps/view/step_trace.h>
+#include <headrace/apps/view/trainer_track.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/monitor/step_budget.h>

@@ -1,7 +1,7 @@
 #include <headrace/apps/figures/epoch_log.h>
 #include <headrace/apps/run/run_folder.h>
-#include <headrace/apps/train/epoch_table.h>
-#include <headrace/apps/train/metrics_log.h>
+#include <headrace/apps/view/epoch_table.h>
+#include <headrace/apps/view/metrics_log.h>
 
 #include <cmath>
 #include <map>

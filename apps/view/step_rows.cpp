@@ -1,4 +1,4 @@
-#include <headrace/apps/train/step_rows.h>
+#include <headrace/apps/view/step_rows.h>
 
 #include <algorithm>
 #include <cmath>
