@@ -1,7 +1,7 @@
-#include <headrace/apps/commands/run_glance.h>
 #include <headrace/apps/run/file_end.h>
 #include <headrace/apps/run/run_process.h>
 #include <headrace/apps/terminal/text_width.h>
+#include <headrace/apps/watch/run_glance.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/folder_lock.h>
 #include <headrace/tests/apps/text_checks.h>

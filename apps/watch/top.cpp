@@ -1,10 +1,10 @@
-#include <headrace/apps/commands/run_glance.h>
 #include <headrace/apps/config/units.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/terminal/live_block.h>
 #include <headrace/apps/terminal/terminal_mode.h>
 #include <headrace/apps/terminal/text_width.h>
+#include <headrace/apps/watch/run_glance.h>
 
 #include <chrono>
 #include <condition_variable>

@@ -1,6 +1,6 @@
-#include <headrace/apps/commands/run_glance.h>
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/apps/terminal/text_width.h>
+#include <headrace/apps/watch/run_glance.h>
 #include <headrace/monitor/format.h>
 #include <headrace/monitor/system/status_line.h>
 

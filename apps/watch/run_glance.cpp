@@ -1,9 +1,9 @@
-#include <headrace/apps/commands/run_glance.h>
 #include <headrace/apps/config/document.h>
 #include <headrace/apps/report/text_lines.h>
 #include <headrace/apps/run/csv_table.h>
 #include <headrace/apps/run/file_end.h>
 #include <headrace/apps/terminal/utc.h>
+#include <headrace/apps/watch/run_glance.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/monitor/system/system_json.h>
 
