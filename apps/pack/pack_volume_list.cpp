@@ -1,4 +1,4 @@
-#include <headrace/apps/commands/pack_volume_list.h>
+#include <headrace/apps/pack/pack_volume_list.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/volume/nifti_volume.h>
 

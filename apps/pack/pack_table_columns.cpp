@@ -1,4 +1,4 @@
-#include <headrace/apps/commands/pack_table_columns.h>
+#include <headrace/apps/pack/pack_table_columns.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/hdf5_datasets.h>
 #include <headrace/loaders/memory/npy_file.h>

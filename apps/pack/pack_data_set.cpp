@@ -1,4 +1,4 @@
-#include <headrace/apps/commands/pack_data_set.h>
+#include <headrace/apps/pack/pack_data_set.h>
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/engine/base/error.h>

@@ -1,6 +1,6 @@
-#include <headrace/apps/commands/pack_data_set.h>
-#include <headrace/apps/commands/pack_volume_list.h>
 #include <headrace/apps/config/units.h>
+#include <headrace/apps/pack/pack_data_set.h>
+#include <headrace/apps/pack/pack_volume_list.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/terminal/progress.h>

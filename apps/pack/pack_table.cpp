@@ -1,4 +1,4 @@
-#include <headrace/apps/commands/pack_table_columns.h>
+#include <headrace/apps/pack/pack_table_columns.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/apps/run/seconds_since.h>
 #include <headrace/apps/terminal/progress.h>
