@@ -1,7 +1,7 @@
+#include <headrace/apps/backend/training_backend.h>
 #include <headrace/apps/commands/command_line.h>
 #include <headrace/apps/config/exit_codes.h>
 #include <headrace/apps/terminal/text_width.h>
-#include <headrace/apps/train/training_backend.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/nearest.h>
 #include <headrace/loaders/hdf5/hdf5_helper.h>

@@ -1,6 +1,6 @@
+#include <headrace/apps/backend/train_options.h>
+#include <headrace/apps/backend/training_backend.h>
 #include <headrace/apps/run/command.h>
-#include <headrace/apps/train/train_options.h>
-#include <headrace/apps/train/training_backend.h>
 
 #include <CLI/CLI.hpp>
 

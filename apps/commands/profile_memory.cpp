@@ -1,7 +1,7 @@
+#include <headrace/apps/backend/train_options.h>
 #include <headrace/apps/config/units.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/apps/train/profile_memory.h>
-#include <headrace/apps/train/train_options.h>
 
 #include <CLI/CLI.hpp>
 

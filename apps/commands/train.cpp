@@ -1,7 +1,7 @@
+#include <headrace/apps/backend/train_options.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/apps/run/log_level.h>
 #include <headrace/apps/train/train.h>
-#include <headrace/apps/train/train_options.h>
 
 #include <CLI/CLI.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <headrace/apps/backend/pace_trial.h>
 #include <headrace/apps/doctor/finding.h>
-#include <headrace/apps/train/pace_trial.h>
 #include <headrace/monitor/advice/advice.h>
 #include <headrace/monitor/advice/run_facts.h>
 #include <headrace/monitor/advice/verdict.h>

@@ -1,3 +1,4 @@
+#include <headrace/apps/backend/training_backend.h>
 #include <headrace/apps/doctor/ceilings.h>
 #include <headrace/apps/doctor/doctor.h>
 #include <headrace/apps/doctor/environment.h>
@@ -8,7 +9,6 @@
 #include <headrace/apps/run/result_file.h>
 #include <headrace/apps/terminal/terminal_mode.h>
 #include <headrace/apps/train/data_pages.h>
-#include <headrace/apps/train/training_backend.h>
 #include <headrace/apps/view/files_needed.h>
 #include <headrace/apps/view/setting_facts.h>
 #include <headrace/engine/base/error.h>

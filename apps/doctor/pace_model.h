@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/train/pace_trial.h>
+#include <headrace/apps/backend/pace_trial.h>
 #include <headrace/monitor/stage_load.h>
 
 #include <cstddef>

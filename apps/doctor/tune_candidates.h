@@ -1,7 +1,7 @@
 #pragma once
 
+#include <headrace/apps/backend/pace_trial.h>
 #include <headrace/apps/doctor/whole_configuration.h>
-#include <headrace/apps/train/pace_trial.h>
 #include <headrace/apps/train/record_bytes.h>
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <headrace/apps/backend/training_backend.h>
 #include <headrace/apps/job/recipe_torch.h>
-#include <headrace/apps/train/training_backend.h>
 #include <headrace/training/memory/tensor_memory.h>
 
 #include <cstdint>

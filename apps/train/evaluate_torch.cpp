@@ -1,8 +1,8 @@
+#include <headrace/apps/backend/confusion_torch.h>
+#include <headrace/apps/backend/ensemble_torch.h>
+#include <headrace/apps/backend/gallery_torch.h>
 #include <headrace/apps/run/result_file.h>
-#include <headrace/apps/train/confusion_torch.h>
-#include <headrace/apps/train/ensemble_torch.h>
 #include <headrace/apps/train/evaluation_report.h>
-#include <headrace/apps/train/gallery_torch.h>
 #include <headrace/apps/train/predict_torch.h>
 
 #include <cstdio>

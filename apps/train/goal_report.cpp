@@ -1,6 +1,6 @@
+#include <headrace/apps/backend/training_backend.h>
 #include <headrace/apps/figures/figure_spread.h>
 #include <headrace/apps/train/goal_report.h>
-#include <headrace/apps/train/training_backend.h>
 #include <headrace/apps/view/run_view.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>

@@ -1,9 +1,9 @@
+#include <headrace/apps/backend/training_backend.h>
 #include <headrace/apps/job/read_job.h>
 #include <headrace/apps/run/own_child.h>
 #include <headrace/apps/train/data_pages.h>
 #include <headrace/apps/train/measure_pace.h>
 #include <headrace/apps/train/plan_run.h>
-#include <headrace/apps/train/training_backend.h>
 #include <headrace/apps/view/device_remarks.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>

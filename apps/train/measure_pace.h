@@ -1,9 +1,9 @@
 #pragma once
 
+#include <headrace/apps/backend/pace_trial.h>
 #include <headrace/apps/config/exit_codes.h>
 #include <headrace/apps/feed/loader_job.h>
 #include <headrace/apps/run/command.h>
-#include <headrace/apps/train/pace_trial.h>
 
 #include <cstdint>
 #include <filesystem>

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <headrace/apps/backend/training_backend.h>
 #include <headrace/apps/memory/memory_plan.h>
 #include <headrace/apps/run/memory_guard.h>
-#include <headrace/apps/train/training_backend.h>
 
 namespace headrace::inline v1::app {
 

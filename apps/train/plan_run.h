@@ -1,7 +1,7 @@
 #pragma once
 
+#include <headrace/apps/backend/training_backend.h>
 #include <headrace/apps/memory/memory_plan.h>
-#include <headrace/apps/train/training_backend.h>
 
 #include <cstddef>
 #include <cstdint>

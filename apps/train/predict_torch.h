@@ -1,11 +1,11 @@
 #pragma once
 
+#include <headrace/apps/backend/ensemble_torch.h>
+#include <headrace/apps/backend/train_options.h>
 #include <headrace/apps/config/exit_codes.h>
 #include <headrace/apps/job/job.h>
 #include <headrace/apps/job/recipe_torch.h>
 #include <headrace/apps/learn/volume_predictor_torch.h>
-#include <headrace/apps/train/ensemble_torch.h>
-#include <headrace/apps/train/train_options.h>
 
 #include <vector>
 

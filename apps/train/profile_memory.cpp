@@ -1,3 +1,4 @@
+#include <headrace/apps/backend/training_backend.h>
 #include <headrace/apps/job/apply_preset.h>
 #include <headrace/apps/job/read_job.h>
 #include <headrace/apps/memory/memory_owners.h>
@@ -7,7 +8,6 @@
 #include <headrace/apps/train/memory_switches.h>
 #include <headrace/apps/train/plan_run.h>
 #include <headrace/apps/train/profile_memory.h>
-#include <headrace/apps/train/training_backend.h>
 #include <headrace/apps/view/device_remarks.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/runtime/runtime.h>

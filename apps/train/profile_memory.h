@@ -1,10 +1,10 @@
 #pragma once
 
+#include <headrace/apps/backend/train_options.h>
 #include <headrace/apps/config/exit_codes.h>
 #include <headrace/apps/memory/memory_plan.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/apps/train/memory_switches.h>
-#include <headrace/apps/train/train_options.h>
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/train/smoke_trial.h>
+#include <headrace/apps/backend/smoke_trial.h>
 #include <headrace/monitor/memory/process_memory.h>
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+#include <headrace/apps/backend/training_backend.h>
 #include <headrace/apps/figures/results.h>
 #include <headrace/apps/job/read_job.h>
 #include <headrace/apps/job/run_identity.h>
@@ -15,7 +16,6 @@
 #include <headrace/apps/train/plan_training.h>
 #include <headrace/apps/train/smoke_report.h>
 #include <headrace/apps/train/train.h>
-#include <headrace/apps/train/training_backend.h>
 #include <headrace/apps/view/device_remarks.h>
 #include <headrace/apps/view/live_run.h>
 #include <headrace/apps/view/step_trace.h>

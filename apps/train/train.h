@@ -1,9 +1,9 @@
 #pragma once
 
+#include <headrace/apps/backend/train_options.h>
 #include <headrace/apps/config/exit_codes.h>
 #include <headrace/apps/job/read_job.h>
 #include <headrace/apps/run/command.h>
-#include <headrace/apps/train/train_options.h>
 
 #include <vector>
 

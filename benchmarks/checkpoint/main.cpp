@@ -1,6 +1,6 @@
 // What saving costs the steps of a training: not at all, in the background, on the training thread.
+#include <headrace/apps/backend/choose_device_torch.h>
 #include <headrace/apps/job/stage_torch.h>
-#include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/benchmarks/checkpoint/course.h>
 #include <headrace/benchmarks/harness/harness.h>
 #include <headrace/benchmarks/harness/report.h>

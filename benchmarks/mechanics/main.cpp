@@ -1,6 +1,6 @@
 // What precision, memory layout, trials of cuDNN and checkpointed blocks make of training steps, on
 // a batch that lies on the device; all in one run, beside PyTorch's.
-#include <headrace/apps/train/choose_device_torch.h>
+#include <headrace/apps/backend/choose_device_torch.h>
 #include <headrace/benchmarks/mechanics/sections.h>
 #include <headrace/benchmarks/mechanics/serve.h>
 #include <headrace/engine/base/error.h>

@@ -1,9 +1,9 @@
 // The leak job's training steps as `headrace train` runs them, without what comes between epochs:
 // what its Python twins are held against.
+#include <headrace/apps/backend/choose_device_torch.h>
 #include <headrace/apps/jobs/leak/data.h>
 #include <headrace/apps/jobs/leak/names.h>
 #include <headrace/apps/jobs/leak/recipe_torch.h>
-#include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/benchmarks/harness/gpu_busy.h>
 #include <headrace/benchmarks/harness/report.h>
 #include <headrace/benchmarks/twins/make_leak_data.h>

@@ -1,5 +1,5 @@
 // The steps of hidden_waits_test.cpp on a GPU, under LibTorch's synchronisation debug mode.
-#include <headrace/apps/train/choose_device_torch.h>
+#include <headrace/apps/backend/choose_device_torch.h>
 #include <headrace/tests/apps/job_steps.h>
 #include <headrace/tests/support/skip.h>
 #include <headrace/tests/support/torch_gpu.h>

@@ -1,7 +1,7 @@
 // What LibTorch counts at the ends of a run's phases.
+#include <headrace/apps/backend/choose_device_torch.h>
+#include <headrace/apps/backend/phase_meter_torch.h>
 #include <headrace/apps/jobs/jobs.h>
-#include <headrace/apps/train/choose_device_torch.h>
-#include <headrace/apps/train/phase_meter_torch.h>
 #include <headrace/training/memory/tensor_memory.h>
 
 #include "../support/torch_doctest.h"

@@ -1,5 +1,5 @@
 // Predictions as a file, as CSV and as JSON lines.
-#include <headrace/apps/train/prediction_text.h>
+#include <headrace/apps/backend/prediction_text.h>
 #include <headrace/engine/base/error.h>
 
 #include <cstdint>

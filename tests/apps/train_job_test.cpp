@@ -1,8 +1,8 @@
 // The configuration that a training works on, and what the run folder keeps.
+#include <headrace/apps/backend/training_backend.h>
 #include <headrace/apps/feed/plan_table.h>
 #include <headrace/apps/jobs/jobs.h>
 #include <headrace/apps/train/train.h>
-#include <headrace/apps/train/training_backend.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/temporary_folder.h>

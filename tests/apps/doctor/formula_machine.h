@@ -1,9 +1,9 @@
 #pragma once
 
+#include <headrace/apps/backend/pace_trial.h>
 #include <headrace/apps/config/document.h>
 #include <headrace/apps/doctor/whole_configuration.h>
 #include <headrace/apps/jobs/jobs.h>
-#include <headrace/apps/train/pace_trial.h>
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include <headrace/apps/train/pace_trial.h>
+#include <headrace/apps/backend/pace_trial.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/loaders/synthetic/synthetic.h>

@@ -1,5 +1,5 @@
 // What predictions become: masks of a picture's size, and how wrong they are.
-#include <headrace/apps/train/gallery_torch.h>
+#include <headrace/apps/backend/gallery_torch.h>
 #include <headrace/apps/train/mask_writer_torch.h>
 #include <headrace/engine/base/error.h>
 

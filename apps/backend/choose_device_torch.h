@@ -1,7 +1,7 @@
 #pragma once
 
+#include <headrace/apps/backend/training_backend.h>
 #include <headrace/apps/job/stage_torch.h>
-#include <headrace/apps/train/training_backend.h>
 
 namespace headrace::inline v1::app {
 

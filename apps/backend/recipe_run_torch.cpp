@@ -1,14 +1,14 @@
+#include <headrace/apps/backend/choose_device_torch.h>
+#include <headrace/apps/backend/confusion_torch.h>
+#include <headrace/apps/backend/ensemble_torch.h>
+#include <headrace/apps/backend/gallery_torch.h>
+#include <headrace/apps/backend/recipe_run_torch.h>
+#include <headrace/apps/backend/smoke_torch.h>
+#include <headrace/apps/backend/trainer_callbacks_torch.h>
 #include <headrace/apps/feed/loader_job.h>
 #include <headrace/apps/feed/process_forecast.h>
 #include <headrace/apps/figures/vote_table.h>
 #include <headrace/apps/job/run_identity.h>
-#include <headrace/apps/train/choose_device_torch.h>
-#include <headrace/apps/train/confusion_torch.h>
-#include <headrace/apps/train/ensemble_torch.h>
-#include <headrace/apps/train/gallery_torch.h>
-#include <headrace/apps/train/recipe_run_torch.h>
-#include <headrace/apps/train/smoke_torch.h>
-#include <headrace/apps/train/trainer_callbacks_torch.h>
 #include <headrace/apps/view/live_run.h>
 #include <headrace/monitor/format.h>
 

@@ -1,13 +1,13 @@
 #pragma once
 
+#include <headrace/apps/backend/pace_trial.h>
+#include <headrace/apps/backend/smoke_trial.h>
+#include <headrace/apps/backend/train_options.h>
 #include <headrace/apps/config/exit_codes.h>
 #include <headrace/apps/figures/fold_outcome.h>
 #include <headrace/apps/figures/test_review.h>
 #include <headrace/apps/job/read_job.h>
 #include <headrace/apps/memory/memory_plan.h>
-#include <headrace/apps/train/pace_trial.h>
-#include <headrace/apps/train/smoke_trial.h>
-#include <headrace/apps/train/train_options.h>
 #include <headrace/apps/view/run_view.h>
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/engine/tensor/device.h>

@@ -1,5 +1,5 @@
+#include <headrace/apps/backend/prediction_text.h>
 #include <headrace/apps/run/csv_table.h>
-#include <headrace/apps/train/prediction_text.h>
 #include <headrace/engine/base/error.h>
 
 #include <algorithm>

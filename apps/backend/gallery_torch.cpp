@@ -1,4 +1,4 @@
-#include <headrace/apps/train/gallery_torch.h>
+#include <headrace/apps/backend/gallery_torch.h>
 
 #include <algorithm>
 #include <cstdint>

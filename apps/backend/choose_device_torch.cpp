@@ -1,5 +1,5 @@
+#include <headrace/apps/backend/choose_device_torch.h>
 #include <headrace/apps/memory/gpu_allocator_torch.h>
-#include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/device/device_runtime.h>
 

@@ -1,6 +1,6 @@
 // How fast the first stage of a run can go, by its own steps.
+#include <headrace/apps/backend/recipe_run_torch.h>
 #include <headrace/apps/job/stage_torch.h>
-#include <headrace/apps/train/recipe_run_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/synthetic/synthetic.h>
 #include <headrace/training/stage/stage_checks.h>

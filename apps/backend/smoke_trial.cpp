@@ -1,4 +1,4 @@
-#include <headrace/apps/train/smoke_trial.h>
+#include <headrace/apps/backend/smoke_trial.h>
 
 #include <algorithm>
 #include <utility>

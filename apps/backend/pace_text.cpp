@@ -1,5 +1,5 @@
+#include <headrace/apps/backend/pace_trial.h>
 #include <headrace/apps/feed/stats_fields.h>
-#include <headrace/apps/train/pace_trial.h>
 #include <headrace/engine/base/error.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-#include <headrace/apps/train/smoke_torch.h>
+#include <headrace/apps/backend/smoke_torch.h>
 
 #include <utility>
 

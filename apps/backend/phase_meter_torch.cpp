@@ -1,6 +1,6 @@
+#include <headrace/apps/backend/phase_meter_torch.h>
 #include <headrace/apps/job/stage_torch.h>
 #include <headrace/apps/memory/memory_plan.h>
-#include <headrace/apps/train/phase_meter_torch.h>
 #include <headrace/apps/view/run_view.h>
 #include <headrace/engine/device/internal/device_objects.h>
 #include <headrace/training/memory/tensor_memory.h>

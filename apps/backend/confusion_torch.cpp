@@ -1,5 +1,5 @@
-#include <headrace/apps/train/confusion_torch.h>
-#include <headrace/apps/train/prediction_text.h>
+#include <headrace/apps/backend/confusion_torch.h>
+#include <headrace/apps/backend/prediction_text.h>
 
 #include <utility>
 

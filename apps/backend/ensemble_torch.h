@@ -1,10 +1,10 @@
 #pragma once
 
+#include <headrace/apps/backend/train_options.h>
+#include <headrace/apps/backend/training_backend.h>
 #include <headrace/apps/job/read_job.h>
 #include <headrace/apps/job/recipe_torch.h>
 #include <headrace/apps/job/stage_torch.h>
-#include <headrace/apps/train/train_options.h>
-#include <headrace/apps/train/training_backend.h>
 #include <headrace/training/checkpoint/best_weights.h>
 #include <headrace/training/evaluation/evaluation.h>
 #include <headrace/training/recipe.h>

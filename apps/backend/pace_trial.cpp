@@ -1,6 +1,6 @@
+#include <headrace/apps/backend/pace_trial.h>
 #include <headrace/apps/feed/cache_settings.h>
 #include <headrace/apps/run/seconds_since.h>
-#include <headrace/apps/train/pace_trial.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/monitor/memory/process_memory.h>
 

@@ -1,9 +1,9 @@
 // What the stages of a run take in memory: measured, counted, and put together.
+#include <headrace/apps/backend/recipe_run_torch.h>
 #include <headrace/apps/feed/cache_settings.h>
 #include <headrace/apps/job/stage_torch.h>
 #include <headrace/apps/memory/memory_owners.h>
 #include <headrace/apps/memory/memory_plan.h>
-#include <headrace/apps/train/recipe_run_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/device/internal/device_objects.h>
 #include <headrace/monitor/memory/process_memory.h>

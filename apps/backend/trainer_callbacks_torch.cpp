@@ -1,5 +1,5 @@
-#include <headrace/apps/train/confusion_torch.h>
-#include <headrace/apps/train/trainer_callbacks_torch.h>
+#include <headrace/apps/backend/confusion_torch.h>
+#include <headrace/apps/backend/trainer_callbacks_torch.h>
 
 namespace headrace::inline v1::app {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/train/smoke_trial.h>
+#include <headrace/apps/backend/smoke_trial.h>
 #include <headrace/training/member_run.h>
 
 #include <string>

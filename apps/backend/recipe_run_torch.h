@@ -1,7 +1,7 @@
 #pragma once
 
-#include <headrace/apps/train/phase_meter_torch.h>
-#include <headrace/apps/train/training_backend.h>
+#include <headrace/apps/backend/phase_meter_torch.h>
+#include <headrace/apps/backend/training_backend.h>
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/training/evaluation/vote.h>
 #include <headrace/training/member_run.h>
