@@ -1,10 +1,10 @@
 #include <headrace/apps/backend/training_backend.h>
 #include <headrace/apps/config/document.h>
-#include <headrace/apps/train/data_pages.h>
-#include <headrace/apps/train/fitted_job.h>
-#include <headrace/apps/train/memory_switches.h>
+#include <headrace/apps/measure/data_pages.h>
+#include <headrace/apps/measure/fitted_job.h>
+#include <headrace/apps/measure/memory_switches.h>
+#include <headrace/apps/measure/record_bytes.h>
 #include <headrace/apps/train/plan_training.h>
-#include <headrace/apps/train/record_bytes.h>
 #include <headrace/apps/view/files_needed.h>
 #include <headrace/apps/view/setting_facts.h>
 #include <headrace/engine/base/error.h>

@@ -2,8 +2,8 @@
 
 #include <headrace/apps/backend/train_options.h>
 #include <headrace/apps/job/read_job.h>
+#include <headrace/apps/measure/plan_run.h>
 #include <headrace/apps/run/command.h>
-#include <headrace/apps/train/plan_run.h>
 #include <headrace/apps/view/run_adviser.h>
 
 #include <chrono>

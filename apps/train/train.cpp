@@ -2,6 +2,9 @@
 #include <headrace/apps/figures/results.h>
 #include <headrace/apps/job/read_job.h>
 #include <headrace/apps/job/run_identity.h>
+#include <headrace/apps/measure/measure_memory.h>
+#include <headrace/apps/measure/plan_run.h>
+#include <headrace/apps/measure/smoke_report.h>
 #include <headrace/apps/run/data_log.h>
 #include <headrace/apps/run/live_signal.h>
 #include <headrace/apps/run/memory_guard.h>
@@ -10,11 +13,8 @@
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/train/goal_report.h>
 #include <headrace/apps/train/leave_report.h>
-#include <headrace/apps/train/measure_memory.h>
 #include <headrace/apps/train/memory_relief.h>
-#include <headrace/apps/train/plan_run.h>
 #include <headrace/apps/train/plan_training.h>
-#include <headrace/apps/train/smoke_report.h>
 #include <headrace/apps/train/train.h>
 #include <headrace/apps/view/device_remarks.h>
 #include <headrace/apps/view/live_run.h>

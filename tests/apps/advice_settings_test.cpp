@@ -1,8 +1,8 @@
 // What advice tells a person to change is there to be changed: a key of the kind at hand, or a
 // command.
-#include <headrace/apps/doctor/whole_configuration.h>
 #include <headrace/apps/feed/loader_config.h>
 #include <headrace/apps/jobs/jobs.h>
+#include <headrace/apps/measure/whole_configuration.h>
 #include <headrace/apps/view/setting_facts.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/monitor/advice/adviser.h>

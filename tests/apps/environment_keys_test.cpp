@@ -1,7 +1,7 @@
 // What is said of a machine names keys of the kind at hand.
-#include <headrace/apps/doctor/environment.h>
-#include <headrace/apps/doctor/whole_configuration.h>
 #include <headrace/apps/jobs/jobs.h>
+#include <headrace/apps/measure/doctor/environment.h>
+#include <headrace/apps/measure/whole_configuration.h>
 #include <headrace/apps/view/setting_facts.h>
 #include <headrace/tests/apps/started_program.h>
 #include <headrace/tests/support/source_folder.h>

@@ -1,5 +1,5 @@
-#include <headrace/apps/doctor/mounts.h>
-#include <headrace/apps/doctor/read_speed.h>
+#include <headrace/apps/measure/doctor/mounts.h>
+#include <headrace/apps/measure/doctor/read_speed.h>
 #include <headrace/engine/base/literals.h>
 
 #include "healthy_machine.h"

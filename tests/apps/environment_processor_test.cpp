@@ -1,4 +1,4 @@
-#include <headrace/apps/doctor/checks/checks.h>
+#include <headrace/apps/measure/doctor/checks/checks.h>
 
 #include "healthy_machine.h"
 

@@ -1,5 +1,5 @@
-#include <headrace/apps/doctor/environment.h>
-#include <headrace/apps/doctor/mounts.h>
+#include <headrace/apps/measure/doctor/environment.h>
+#include <headrace/apps/measure/doctor/mounts.h>
 #include <headrace/tests/apps/text_checks.h>
 
 #include "healthy_machine.h"

@@ -1,6 +1,6 @@
 #include <headrace/apps/jobs/jobs.h>
-#include <headrace/apps/train/fitted_job.h>
-#include <headrace/apps/train/memory_switches.h>
+#include <headrace/apps/measure/fitted_job.h>
+#include <headrace/apps/measure/memory_switches.h>
 
 #include <string>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/doctor/environment.h>
+#include <headrace/apps/measure/doctor/environment.h>
 #include <headrace/tests/monitor/fake_root.h>
 
 #include <algorithm>

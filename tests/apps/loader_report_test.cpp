@@ -1,5 +1,5 @@
 // From what a bench has counted to what it says: in a report, and as JSON.
-#include <headrace/apps/commands/loader_trial.h>
+#include <headrace/apps/measure/bench/loader_trial.h>
 #include <headrace/monitor/stage_load.h>
 #include <headrace/tests/apps/text_checks.h>
 

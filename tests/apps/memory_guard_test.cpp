@@ -1,5 +1,5 @@
-#include <headrace/apps/commands/loader_trial.h>
 #include <headrace/apps/feed/make_loader_job.h>
+#include <headrace/apps/measure/bench/loader_trial.h>
 #include <headrace/apps/run/memory_guard.h>
 
 #include <chrono>

@@ -1,7 +1,7 @@
+#include <headrace/apps/measure/memory_switches.h>
+#include <headrace/apps/measure/plan_run.h>
 #include <headrace/apps/memory/memory_owners.h>
 #include <headrace/apps/memory/memory_plan.h>
-#include <headrace/apps/train/memory_switches.h>
-#include <headrace/apps/train/plan_run.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/literals.h>
 

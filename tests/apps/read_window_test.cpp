@@ -1,7 +1,7 @@
 // What is unpacked out of chunks, from a source to who looks at the run.
 #include <headrace/apps/feed/plan_table.h>
 #include <headrace/apps/feed/read_window.h>
-#include <headrace/apps/train/measure_pace.h>
+#include <headrace/apps/measure/measure_pace.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/loaders/hdf5/hdf5_writer.h>

@@ -1,5 +1,5 @@
-#include <headrace/apps/doctor/whole_configuration.h>
 #include <headrace/apps/jobs/jobs.h>
+#include <headrace/apps/measure/whole_configuration.h>
 #include <headrace/apps/view/setting_facts.h>
 #include <headrace/engine/runtime/runtime.h>
 

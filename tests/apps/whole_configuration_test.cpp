@@ -1,7 +1,7 @@
 // Configurations of any kind, as doctor and tune read them.
-#include <headrace/apps/doctor/whole_configuration.h>
 #include <headrace/apps/job/read_job.h>
 #include <headrace/apps/jobs/jobs.h>
+#include <headrace/apps/measure/whole_configuration.h>
 #include <headrace/loaders/cache/decoded_cache.h>
 #include <headrace/tests/apps/picture_folder.h>
 #include <headrace/tests/apps/refusal.h>

@@ -1,4 +1,4 @@
-#include <headrace/apps/train/data_pages.h>
+#include <headrace/apps/measure/data_pages.h>
 #include <headrace/tests/apps/started_program.h>
 #include <headrace/tests/support/temporary_folder.h>
 

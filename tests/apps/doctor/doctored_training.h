@@ -1,7 +1,7 @@
 #pragma once
 
-#include <headrace/apps/doctor/whole_configuration.h>
 #include <headrace/apps/jobs/jobs.h>
+#include <headrace/apps/measure/whole_configuration.h>
 #include <headrace/tests/apps/classification/array_data.h>
 #include <headrace/tests/apps/glaucoma/data.h>
 #include <headrace/tests/apps/started_program.h>

@@ -2,8 +2,8 @@
 
 #include <headrace/apps/backend/pace_trial.h>
 #include <headrace/apps/config/document.h>
-#include <headrace/apps/doctor/whole_configuration.h>
 #include <headrace/apps/jobs/jobs.h>
+#include <headrace/apps/measure/whole_configuration.h>
 
 #include <algorithm>
 #include <cstdint>

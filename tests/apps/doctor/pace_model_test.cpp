@@ -1,5 +1,5 @@
 // What a change promises, from work that is a formula.
-#include <headrace/apps/doctor/pace_model.h>
+#include <headrace/apps/measure/tune/pace_model.h>
 
 #include <algorithm>
 #include <cstdint>

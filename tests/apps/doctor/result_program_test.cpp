@@ -1,7 +1,7 @@
 // What becomes of a doctor or a tune that cannot end as it was asked to, and of its trial.
-#include <headrace/apps/doctor/tune.h>
-#include <headrace/apps/doctor/whole_configuration.h>
 #include <headrace/apps/jobs/jobs.h>
+#include <headrace/apps/measure/tune/tune.h>
+#include <headrace/apps/measure/whole_configuration.h>
 #include <headrace/tests/apps/doctor/planted_job.h>
 #include <headrace/tests/apps/started_program.h>
 

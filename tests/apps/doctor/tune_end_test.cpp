@@ -1,6 +1,6 @@
 // What a search that ends early keeps, and what ends it.
-#include <headrace/apps/doctor/tune.h>
 #include <headrace/apps/jobs/jobs.h>
+#include <headrace/apps/measure/tune/tune.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/apps/doctor/formula_machine.h>
 
