@@ -1,5 +1,5 @@
 // What is looked at before a network sees a case.
-#include <headrace/apps/train/cases_to_predict.h>
+#include <headrace/apps/predict/cases_to_predict.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/loaders/volume/nnunet_raw_files.h>
 #include <headrace/tests/support/temporary_folder.h>

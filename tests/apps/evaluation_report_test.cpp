@@ -1,6 +1,6 @@
 // What `headrace evaluate` says of members and of the ways they vote.
+#include <headrace/apps/predict/evaluation_report.h>
 #include <headrace/apps/terminal/text_width.h>
-#include <headrace/apps/train/evaluation_report.h>
 
 #include <sstream>
 #include <string>

@@ -1,6 +1,6 @@
 // Predicted masks as files, and where they go.
 #include <headrace/apps/plot/class_colours.h>
-#include <headrace/apps/train/mask_file.h>
+#include <headrace/apps/predict/mask_file.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/image_decoder.h>
 #include <headrace/tests/support/content_of.h>

@@ -1,6 +1,6 @@
 // What becomes of a case's scores: labels on the grid of its files, and their Dice.
 #include <headrace/apps/figures/dice_table.h>
-#include <headrace/apps/train/predicted_volume.h>
+#include <headrace/apps/predict/predicted_volume.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/loaders/volume/nnunet_raw_files.h>
 #include <headrace/tests/support/temporary_folder.h>

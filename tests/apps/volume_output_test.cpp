@@ -1,5 +1,5 @@
 // The folder of predicted volumes: what may lie in it, and what a stop leaves.
-#include <headrace/apps/train/volume_output.h>
+#include <headrace/apps/predict/volume_output.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/support/temporary_folder.h>
 

@@ -1,6 +1,6 @@
 // What predictions become: masks of a picture's size, and how wrong they are.
 #include <headrace/apps/backend/gallery_torch.h>
-#include <headrace/apps/train/mask_writer_torch.h>
+#include <headrace/apps/predict/mask_writer_torch.h>
 #include <headrace/engine/base/error.h>
 
 #include "../../support/torch_doctest.h"

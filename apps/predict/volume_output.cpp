@@ -1,6 +1,6 @@
 #include <headrace/apps/backend/output_folder.h>
+#include <headrace/apps/predict/volume_output.h>
 #include <headrace/apps/run/make_folder.h>
-#include <headrace/apps/train/volume_output.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/loaders/volume/write_prediction.h>

@@ -1,6 +1,6 @@
 #include <headrace/apps/backend/ensemble_torch.h>
 #include <headrace/apps/backend/prediction_text.h>
-#include <headrace/apps/train/predict_torch.h>
+#include <headrace/apps/predict/predict_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/models/networks/script_network.h>
 #include <headrace/training/checkpoint/safetensors.h>

@@ -1,4 +1,4 @@
-#include <headrace/apps/train/mask_writer_torch.h>
+#include <headrace/apps/predict/mask_writer_torch.h>
 #include <headrace/engine/base/error.h>
 
 #include <algorithm>

@@ -2,9 +2,9 @@
 #include <headrace/apps/backend/output_folder.h>
 #include <headrace/apps/backend/prediction_text.h>
 #include <headrace/apps/learn/volume_predictor_torch.h>
+#include <headrace/apps/predict/mask_writer_torch.h>
+#include <headrace/apps/predict/predict_torch.h>
 #include <headrace/apps/run/result_file.h>
-#include <headrace/apps/train/mask_writer_torch.h>
-#include <headrace/apps/train/predict_torch.h>
 
 #include <cstdio>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include <headrace/apps/train/predicted_volume.h>
+#include <headrace/apps/predict/predicted_volume.h>
 #include <headrace/augment/volume/resample_scores.h>
 #include <headrace/augment/volume/smooth_scores.h>
 #include <headrace/engine/base/error.h>

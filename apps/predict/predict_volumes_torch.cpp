@@ -1,10 +1,10 @@
 #include <headrace/apps/figures/dice_table.h>
+#include <headrace/apps/predict/cases_to_predict.h>
+#include <headrace/apps/predict/predict_torch.h>
+#include <headrace/apps/predict/predicted_volume.h>
+#include <headrace/apps/predict/volume_output.h>
 #include <headrace/apps/run/data_log.h>
 #include <headrace/apps/run/stop_signals.h>
-#include <headrace/apps/train/cases_to_predict.h>
-#include <headrace/apps/train/predict_torch.h>
-#include <headrace/apps/train/predicted_volume.h>
-#include <headrace/apps/train/volume_output.h>
 
 #include <cstdio>
 #include <filesystem>

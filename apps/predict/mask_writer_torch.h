@@ -1,7 +1,7 @@
 #pragma once
 
+#include <headrace/apps/predict/mask_file.h>
 #include <headrace/apps/task/mask_settings.h>
-#include <headrace/apps/train/mask_file.h>
 #include <headrace/training/recipe.h>
 
 #include <cstdint>

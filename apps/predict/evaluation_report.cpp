@@ -1,7 +1,7 @@
 #include <headrace/apps/figures/figure_text.h>
+#include <headrace/apps/predict/evaluation_report.h>
 #include <headrace/apps/terminal/table.h>
 #include <headrace/apps/terminal/text_width.h>
-#include <headrace/apps/train/evaluation_report.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
 #include <headrace/apps/backend/confusion_torch.h>
 #include <headrace/apps/backend/ensemble_torch.h>
 #include <headrace/apps/backend/gallery_torch.h>
+#include <headrace/apps/predict/evaluation_report.h>
+#include <headrace/apps/predict/predict_torch.h>
 #include <headrace/apps/run/result_file.h>
-#include <headrace/apps/train/evaluation_report.h>
-#include <headrace/apps/train/predict_torch.h>
 
 #include <cstdio>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/train/predicted_volume.h>
+#include <headrace/apps/predict/predicted_volume.h>
 
 #include <filesystem>
 #include <string>
