@@ -1,6 +1,6 @@
-#include <headrace/apps/commands/command_line.h>
-#include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/jobs/jobs.h>
+#include <headrace/apps/program/command_line.h>
+#include <headrace/apps/program/command_table.h>
 
 // The program for everything that needs no LibTorch. Training and prediction live in a program of
 // their own, which it becomes.

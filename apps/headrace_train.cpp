@@ -1,9 +1,9 @@
-#include <headrace/apps/commands/command_line.h>
-#include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/job/recipe_torch.h>
 #include <headrace/apps/jobs/jobs.h>
+#include <headrace/apps/program/backend_torch.h>
+#include <headrace/apps/program/command_line.h>
+#include <headrace/apps/program/command_table.h>
 #include <headrace/apps/run/count_heap.h>
-#include <headrace/apps/train/backend_torch.h>
 
 // Everything that needs LibTorch; the program headrace becomes this one.
 int main(int argc, char** argv) {

@@ -37,7 +37,7 @@ endforeach()
 # Of the programs' rooms what a job outside needs.
 if("app" IN_LIST components)
   foreach(header IN ITEMS
-      commands/job_program_torch
+      program/job_program_torch
       config/document config/fields config/fields_inline config/units config/values
       feed/data_part feed/loader_job feed/loader_settings feed/planned_source
       jobs/device_torch job/goal_settings job/job jobs/run_settings job/stage_torch job/training_settings

@@ -1,6 +1,6 @@
 // A job of one's own on Headrace's libraries: two spirals, told apart by a small network.
-#include <headrace/apps/commands/job_program_torch.h>
 #include <headrace/apps/job/stage_torch.h>
+#include <headrace/apps/program/job_program_torch.h>
 #include <headrace/loaders/memory/npy_file.h>
 #include <headrace/loaders/memory/table.h>
 #include <headrace/models/losses/cross_entropy.h>

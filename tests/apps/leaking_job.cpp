@@ -1,7 +1,7 @@
 // A job of somebody else, one of whose operations keeps what it takes: HEADRACE_TEST_LEAK bytes a
 // sample, a millisecond each; unset, it keeps nothing.
-#include <headrace/apps/commands/job_program_torch.h>
 #include <headrace/apps/job/stage_torch.h>
+#include <headrace/apps/program/job_program_torch.h>
 #include <headrace/apps/run/count_heap.h>
 #include <headrace/loaders/memory/table.h>
 #include <headrace/models/losses/cross_entropy.h>

@@ -1,7 +1,7 @@
 // A job of somebody else: three networks that each tell two of three classes apart, and vote by two
 // schemes.
-#include <headrace/apps/commands/job_program_torch.h>
 #include <headrace/apps/job/stage_torch.h>
+#include <headrace/apps/program/job_program_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/memory/table.h>
 #include <headrace/models/losses/cross_entropy.h>

@@ -1,7 +1,7 @@
-#include <headrace/apps/commands/command_line.h>
-#include <headrace/apps/commands/command_table.h>
-#include <headrace/apps/commands/job_program_torch.h>
-#include <headrace/apps/train/backend_torch.h>
+#include <headrace/apps/program/backend_torch.h>
+#include <headrace/apps/program/command_line.h>
+#include <headrace/apps/program/command_table.h>
+#include <headrace/apps/program/job_program_torch.h>
 
 #include <filesystem>
 #include <string_view>

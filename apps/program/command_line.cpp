@@ -1,6 +1,6 @@
 #include <headrace/apps/backend/training_backend.h>
-#include <headrace/apps/commands/command_line.h>
 #include <headrace/apps/config/exit_codes.h>
+#include <headrace/apps/program/command_line.h>
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/nearest.h>

@@ -1,4 +1,4 @@
-#include <headrace/apps/commands/command_table.h>
+#include <headrace/apps/program/command_table.h>
 
 namespace headrace::inline v1::app {
 namespace {

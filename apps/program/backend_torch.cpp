@@ -2,7 +2,7 @@
 #include <headrace/apps/backend/recipe_run_torch.h>
 #include <headrace/apps/memory/gpu_allocator_torch.h>
 #include <headrace/apps/predict/predict_torch.h>
-#include <headrace/apps/train/backend_torch.h>
+#include <headrace/apps/program/backend_torch.h>
 #include <headrace/training/errors.h>
 
 #include <string>
