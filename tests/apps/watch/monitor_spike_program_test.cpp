@@ -1,7 +1,7 @@
 // `headrace monitor` while a program takes all cores. Part of the long tier: that nobody else takes
 // them, too, only a machine without other work shows.
 #include <headrace/monitor/memory/process_memory.h>
-#include <headrace/tests/apps/burning_program.h>
+#include <headrace/tests/apps/watch/burning_program.h>
 #include <headrace/tests/support/skip.h>
 #include <headrace/tests/support/temporary_folder.h>
 

@@ -4,7 +4,7 @@
 #include <headrace/apps/measure/labelled.h>
 #include <headrace/apps/measure/tune/tune.h>
 #include <headrace/engine/base/error.h>
-#include <headrace/tests/apps/doctor/formula_machine.h>
+#include <headrace/tests/apps/measure/formula_machine.h>
 #include <headrace/tests/apps/started_program.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Faults that are planted into a configuration: `headrace doctor` names exactly that, and none
 // where nothing is wrong. Part of the long tier: who is slow hangs on what else the machine does.
 #include <headrace/loaders/hdf5/hdf5_writer.h>
-#include <headrace/tests/apps/doctor/planted_job.h>
+#include <headrace/tests/apps/measure/doctor/planted_job.h>
 
 #include <algorithm>
 #include <string>

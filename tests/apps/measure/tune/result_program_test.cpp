@@ -2,7 +2,7 @@
 #include <headrace/apps/jobs/jobs.h>
 #include <headrace/apps/measure/tune/tune.h>
 #include <headrace/apps/measure/whole_configuration.h>
-#include <headrace/tests/apps/doctor/planted_job.h>
+#include <headrace/tests/apps/measure/doctor/planted_job.h>
 #include <headrace/tests/apps/started_program.h>
 
 #include <chrono>

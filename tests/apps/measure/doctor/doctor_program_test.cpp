@@ -1,7 +1,7 @@
 // `headrace doctor` and `headrace tune` on real steps: what they say and write however quick the
 // machine is.
-#include <headrace/tests/apps/doctor/doctored_training.h>
-#include <headrace/tests/apps/doctor/planted_job.h>
+#include <headrace/tests/apps/measure/doctor/planted_job.h>
+#include <headrace/tests/apps/measure/doctored_training.h>
 
 #include <csignal>
 #include <filesystem>

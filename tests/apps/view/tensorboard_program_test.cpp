@@ -67,7 +67,7 @@ class Board {
  public:
   explicit Board(const fs::path& run) {
     const std::string command = tensorboard_python() + " " + headrace::test::source_folder() +
-                                "/tests/apps/tensorboard_figures.py " + (run / "tb").string() +
+                                "/tests/apps/view/tensorboard_figures.py " + (run / "tb").string() +
                                 " " + folder_.path().string() + " 2>" +
                                 (folder_.path() / "err").string();
     REQUIRE_MESSAGE(std::system(command.c_str()) == 0, content_of(folder_.path() / "err"));

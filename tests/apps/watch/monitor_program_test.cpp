@@ -1,7 +1,7 @@
 // `headrace monitor` on programs that know nothing of it.
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/monitor/system/system_json.h>
-#include <headrace/tests/apps/burning_program.h>
+#include <headrace/tests/apps/watch/burning_program.h>
 #include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/temporary_folder.h>
 

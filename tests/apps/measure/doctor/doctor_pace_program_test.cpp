@@ -1,6 +1,6 @@
 // `headrace doctor` and `headrace tune` on real steps with planted delays: who is named, and what
 // is gained. Part of the long tier: who is slow hangs on what else the machine does.
-#include <headrace/tests/apps/doctor/doctored_training.h>
+#include <headrace/tests/apps/measure/doctored_training.h>
 
 #include <csignal>
 #include <filesystem>

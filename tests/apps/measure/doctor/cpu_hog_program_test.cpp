@@ -1,6 +1,6 @@
 // A process that takes the cores: alone, so that nobody else is busier than it is. Part of the long
 // tier.
-#include <headrace/tests/apps/doctor/planted_job.h>
+#include <headrace/tests/apps/measure/doctor/planted_job.h>
 #include <headrace/tests/apps/planted/cpu_hog.h>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #include <headrace/apps/jobs/jobs.h>
 #include <headrace/apps/measure/tune/tune.h>
 #include <headrace/engine/base/error.h>
-#include <headrace/tests/apps/doctor/formula_machine.h>
+#include <headrace/tests/apps/measure/formula_machine.h>
 
 #include <chrono>
 #include <cstddef>

@@ -39,7 +39,7 @@ TEST_CASE("of a PyTorch training's processes the monitor says what psutil does, 
   const TemporaryFolder folder;
   const Finished finished =
       run_program(program,
-                  {headrace::test::source_folder() + "/tests/apps/monitor_psutil.py",
+                  {headrace::test::source_folder() + "/tests/apps/watch/monitor_psutil.py",
                    headrace::test::headrace_program(), seconds != nullptr ? seconds : "60",
                    folder.path().string()},
                   {.folder = folder.path()});

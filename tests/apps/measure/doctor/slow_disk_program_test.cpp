@@ -1,7 +1,7 @@
 // A disk that is slow: the kernel holds back what a group of processes reads from it. Part of the
 // long tier, for root alone.
 #include <headrace/loaders/hdf5/hdf5_writer.h>
-#include <headrace/tests/apps/doctor/planted_job.h>
+#include <headrace/tests/apps/measure/doctor/planted_job.h>
 #include <headrace/tests/apps/planted/throttled_group.h>
 #include <headrace/tests/support/skip.h>
 
