@@ -11,11 +11,11 @@ namespace {
 // At each epoch 1, 2, ... the mean over those members that have it, all stages end to end.
 std::vector<CurvePoint> mean_curve(const EpochLog& log, const std::vector<std::int64_t>& members,
                                    const std::string& column, double factor) {
-  struct Mean {
+  struct EpochMean {
     double sum = 0.0;
     double count = 0.0;
   };
-  std::vector<Mean> means;
+  std::vector<EpochMean> means;
   for (const std::int64_t member : members) {
     const std::vector<std::size_t> rows = log.rows_of(member);
     means.resize(std::max(means.size(), rows.size()));

@@ -16,7 +16,7 @@ constexpr double legend_gap = 20.0;
 constexpr double bold = 2.2;
 constexpr double ring_radius = 6.5;
 constexpr TextStyle beside{.colour = look::faint, .anchor = Anchor::right};
-constexpr TextStyle under{.colour = look::faint, .anchor = Anchor::middle};
+constexpr TextStyle axis_words{.colour = look::faint, .anchor = Anchor::middle};
 
 class Raster {
  public:
@@ -76,9 +76,9 @@ class Raster {
       const double x = at_.x(tick);
       const std::array ends{Spot{x, box_.bottom()}, Spot{x, box_.bottom() + 5.0}};
       canvas_.line(ends, look::axis, 1.0);
-      canvas_.text(at_.along().label(tick), {x, box_.bottom() + 17.0}, under);
+      canvas_.text(at_.along().label(tick), {x, box_.bottom() + 17.0}, axis_words);
     }
-    canvas_.text(chart_.below, {box_.left + box_.width / 2.0, box_.bottom() + 36.0}, under);
+    canvas_.text(chart_.below, {box_.left + box_.width / 2.0, box_.bottom() + 36.0}, axis_words);
   }
 
   void layers() {
