@@ -1,9 +1,8 @@
 #include <headrace/apps/jobs/job_list.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/tests/apps/job_steps.h>
+#include <headrace/tests/support/torch_doctest.h>
 #include <headrace/tests/training/changed_course.h>
-
-#include "../support/torch_doctest.h"
 
 #include <cstring>
 #include <stop_token>

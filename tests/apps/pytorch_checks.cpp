@@ -1,9 +1,8 @@
 #include <headrace/tests/apps/pytorch_checks.h>
 #include <headrace/tests/support/skip.h>
+#include <headrace/tests/support/torch_doctest.h>
 #include <headrace/tests/training/changed_course.h>
 #include <headrace/tests/training/trainer_run.h>
-
-#include "../support/torch_doctest.h"
 
 #include <algorithm>
 #include <utility>

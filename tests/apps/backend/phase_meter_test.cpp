@@ -2,9 +2,8 @@
 #include <headrace/apps/backend/choose_device_torch.h>
 #include <headrace/apps/backend/phase_meter_torch.h>
 #include <headrace/apps/jobs/jobs.h>
+#include <headrace/tests/support/torch_doctest.h>
 #include <headrace/training/memory/tensor_memory.h>
-
-#include "../support/torch_doctest.h"
 
 #include <optional>
 #include <stdlib.h>

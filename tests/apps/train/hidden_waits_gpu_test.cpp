@@ -2,10 +2,9 @@
 #include <headrace/apps/backend/choose_device_torch.h>
 #include <headrace/tests/apps/job_steps.h>
 #include <headrace/tests/support/skip.h>
+#include <headrace/tests/support/torch_doctest.h>
 #include <headrace/tests/support/torch_gpu.h>
 #include <headrace/tests/training/changed_course.h>
-
-#include "../support/torch_doctest.h"
 
 #include <memory>
 #include <string>

@@ -2,9 +2,8 @@
 // value throws, and copies from the host are listed.
 #include <headrace/tests/apps/job_steps.h>
 #include <headrace/tests/apps/meta_device.h>
+#include <headrace/tests/support/torch_doctest.h>
 #include <headrace/tests/training/changed_course.h>
-
-#include "../support/torch_doctest.h"
 
 #include <functional>
 #include <memory>

@@ -1,8 +1,7 @@
 // Each key of the section `training` changes what it says, by the program.
 #include <headrace/tests/apps/key_runs.h>
 #include <headrace/tests/support/content_of.h>
-
-#include "../support/torch_doctest.h"
+#include <headrace/tests/support/torch_doctest.h>
 
 #include <algorithm>
 #include <set>

@@ -3,8 +3,7 @@
 #include <headrace/apps/jobs/jobs.h>
 #include <headrace/tests/apps/key_runs.h>
 #include <headrace/tests/support/content_of.h>
-
-#include "../support/torch_doctest.h"
+#include <headrace/tests/support/torch_doctest.h>
 
 #include <filesystem>
 #include <map>

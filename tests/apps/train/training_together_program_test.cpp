@@ -4,8 +4,7 @@
 #include <headrace/tests/apps/leak/leak_folder.h>
 #include <headrace/tests/apps/picture_folder.h>
 #include <headrace/tests/support/content_of.h>
-
-#include "../support/torch_doctest.h"
+#include <headrace/tests/support/torch_doctest.h>
 
 #include <fstream>
 #include <string>
