@@ -204,8 +204,8 @@ std::size_t TiffDecoder::needed_bytes(const Region& region) const {
   const std::size_t row =
       detail::PixelBuffer::padded(static_cast<std::size_t>(state.layout.width) * 4);
   // libtiff takes a copy of a block as it is stored.
-  return detail::PixelBuffer::padded(state.layout.block_bytes) * planes +
-         state.file.bytes().size() + row * static_cast<std::size_t>(region.height);
+  return detail::PixelBuffer::padded(state.layout.block_bytes) * planes + state.file.size() +
+         row * static_cast<std::size_t>(region.height);
 }
 
 bool TiffDecoder::keeps_colours() const {

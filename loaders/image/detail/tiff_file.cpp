@@ -1,10 +1,9 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/image/detail/tiff_file.h>
+#include <headrace/loaders/internal/tiff_callbacks.h>
 
 #include <algorithm>
-#include <cstdarg>
-#include <cstdio>
 #include <cstring>
 
 #include <tiffio.h>
@@ -14,59 +13,7 @@ namespace {
 
 constexpr std::size_t most_tiff_memory = std::size_t{1} << 30;
 
-TiffFile& file_of(thandle_t handle) {
-  return *static_cast<TiffFile*>(handle);
-}
-
-tmsize_t read(thandle_t handle, void* to, tmsize_t count) {
-  TiffFile& file = file_of(handle);
-  const std::size_t size = file.bytes().size();
-  if (count <= 0 || file.place >= size) return 0;
-  const std::size_t given = std::min(static_cast<std::size_t>(count), size - file.place);
-  std::memcpy(to, file.bytes().data() + file.place, given);
-  file.place += given;
-  return static_cast<tmsize_t>(given);
-}
-
-tmsize_t refuse_write(thandle_t, void*, tmsize_t) {
-  return -1;
-}
-
-toff_t seek(thandle_t handle, toff_t offset, int from) {
-  TiffFile& file = file_of(handle);
-  if (from == SEEK_CUR) offset += file.place;
-  if (from == SEEK_END) offset += file.bytes().size();
-  file.place = offset;
-  return offset;
-}
-
-int keep_open(thandle_t) {
-  return 0;
-}
-
-toff_t size_of_file(thandle_t handle) {
-  return file_of(handle).bytes().size();
-}
-
-int no_map(thandle_t, void**, toff_t*) {
-  return 0;
-}
-
-void no_unmap(thandle_t, void*, toff_t) {}
-
-/// The first error is the cause; the handlers belong to this file alone, not to the process.
-int note_error(TIFF*, void* user, const char*, const char* format, va_list arguments) {
-  auto* file = static_cast<TiffFile*>(user);
-  if (!file->message.empty()) return 1;
-  char text[256];
-  std::vsnprintf(text, sizeof text, format, arguments);
-  file->message = text;
-  return 1;
-}
-
-int ignore_warning(TIFF*, void*, const char*, const char*, va_list) {
-  return 1;
-}
+using Callbacks = TiffCallbacks<TiffFile>;
 
 bool is_allowed(unsigned compression) {
   constexpr unsigned allowed[] = {
@@ -95,19 +42,15 @@ T TiffFile::tag(unsigned number, T otherwise) const {
   return TIFFGetFieldDefaulted(handle_, number, &value) == 1 ? value : otherwise;
 }
 
-TiffLayout TiffFile::open(std::span<const std::byte> bytes) {
+TiffLayout TiffFile::open(std::span<const std::byte> file) {
   close();
-  bytes_ = bytes;
+  bytes = file;
   place = 0;
   message.clear();
   TIFFOpenOptions* options = TIFFOpenOptionsAlloc();
   if (options == nullptr) throw ResourceError("[decode] TIFF: no memory for a decoder");
-  TIFFOpenOptionsSetMaxSingleMemAlloc(options, static_cast<tmsize_t>(most_tiff_memory));
-  TIFFOpenOptionsSetErrorHandlerExtR(options, note_error, this);
-  TIFFOpenOptionsSetWarningHandlerExtR(options, ignore_warning, this);
-  handle_ = TIFFClientOpenExt("picture", "rm", this, read, refuse_write, seek, keep_open,
-                              size_of_file, no_map, no_unmap, options);
-  TIFFOpenOptionsFree(options);
+  handle_ = Callbacks::open(*this, "picture", "rm", most_tiff_memory, Callbacks::read_bytes,
+                            Callbacks::refuse_write, options);
   if (handle_ == nullptr) fail("broken header");
   return read_layout();
 }
@@ -135,13 +78,15 @@ TiffLayout TiffFile::read_layout() {
       layout.tiled ? tag<std::uint32_t>(TIFFTAG_TILEWIDTH, 0) : static_cast<std::uint32_t>(width);
   const auto block_height = layout.tiled ? tag<std::uint32_t>(TIFFTAG_TILELENGTH, 0)
                                          : tag<std::uint32_t>(TIFFTAG_ROWSPERSTRIP, height);
-  const std::uint64_t bytes = layout.tiled ? TIFFTileSize64(handle_) : TIFFStripSize64(handle_);
-  if (block_width == 0 || block_height == 0 || bytes == 0) fail("strips or tiles without pixels");
+  const std::uint64_t block_bytes =
+      layout.tiled ? TIFFTileSize64(handle_) : TIFFStripSize64(handle_);
+  if (block_width == 0 || block_height == 0 || block_bytes == 0)
+    fail("strips or tiles without pixels");
   layout.block_width = static_cast<int>(std::min<std::uint32_t>(block_width, 1U << 30));
   layout.block_height = static_cast<int>(
       layout.tiled ? std::min<std::uint32_t>(block_height, 1U << 30)
                    : std::min<std::uint32_t>(block_height, static_cast<std::uint32_t>(height)));
-  layout.block_bytes = bytes;
+  layout.block_bytes = block_bytes;
   check_blocks(layout);
   return layout;
 }
@@ -204,7 +149,7 @@ void TiffFile::read_block(const TiffLayout& layout, int x, int y, int sample, st
   const std::uint32_t block = layout.tiled ? TIFFComputeTile(handle_, column, row, 0, plane)
                                            : TIFFComputeStrip(handle_, row, plane);
   const std::uint64_t stored = TIFFGetStrileByteCount(handle_, block);
-  if (stored == 0 || stored > bytes_.size()) fail("the file ends before its image does");
+  if (stored == 0 || stored > bytes.size()) fail("the file ends before its image does");
   const auto size = static_cast<tmsize_t>(layout.block_bytes);
   std::memset(out, 0, layout.block_bytes);
   message.clear();

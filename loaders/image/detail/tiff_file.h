@@ -36,7 +36,7 @@ class TiffFile {
   TiffFile& operator=(const TiffFile&) = delete;
 
   /// Reads and checks the first directory.
-  TiffLayout open(std::span<const std::byte> bytes);
+  TiffLayout open(std::span<const std::byte> file);
   void close() noexcept;
   bool is_open() const noexcept { return handle_ != nullptr; }
 
@@ -47,7 +47,8 @@ class TiffFile {
   void palette(const std::uint16_t* tables[3]);
 
   /// For libtiff's callbacks.
-  std::span<const std::byte> bytes() const noexcept { return bytes_; }
+  std::uint64_t size() const noexcept { return bytes.size(); }
+  std::span<const std::byte> bytes;
   std::uint64_t place = 0;
   std::string message;
 
@@ -60,7 +61,6 @@ class TiffFile {
   void check_kind(const TiffLayout& layout);
 
   ::tiff* handle_ = nullptr;
-  std::span<const std::byte> bytes_;
 };
 
 }  // namespace headrace::inline v1::detail

@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/printable.h>
-#include <headrace/loaders/volume/detail/tiff/tiff_callbacks.h>
+#include <headrace/loaders/internal/tiff_callbacks.h>
 #include <headrace/loaders/volume/detail/tiff/tiff_handle.h>
 
 #include <algorithm>
@@ -29,10 +29,6 @@ tmsize_t read_file(thandle_t user, void* to, tmsize_t count) noexcept {
   } catch (const std::exception&) {
     return -1;
   }
-}
-
-tmsize_t refuse_write(thandle_t, void*, tmsize_t) {
-  return -1;
 }
 
 struct SampleType {
@@ -112,7 +108,8 @@ void TiffHandle::open(std::shared_ptr<const VoxelFile> file, std::size_t most_by
   place = 0;
   message.clear();
   // Neither mapped nor with long strips cut into short ones.
-  handle_ = TiffCallbacks<TiffHandle>::open(*this, "rmc", most_bytes, read_file, refuse_write);
+  handle_ = TiffCallbacks<TiffHandle>::open(*this, "volume", "rmc", most_bytes, read_file,
+                                            TiffCallbacks<TiffHandle>::refuse_write);
   if (handle_ == nullptr) fail("must be a TIFF file, got a broken header or directory");
 }
 

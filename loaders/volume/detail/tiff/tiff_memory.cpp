@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/volume/detail/tiff/tiff_callbacks.h>
+#include <headrace/loaders/internal/tiff_callbacks.h>
 #include <headrace/loaders/volume/detail/tiff/tiff_memory.h>
 
 #include <algorithm>
@@ -10,22 +10,8 @@
 namespace headrace::inline v1::detail {
 namespace {
 
-TiffMemory& memory_of(thandle_t user) {
-  return *static_cast<TiffMemory*>(user);
-}
-
-tmsize_t read_memory(thandle_t user, void* to, tmsize_t count) {
-  TiffMemory& memory = memory_of(user);
-  if (count <= 0 || memory.place >= memory.bytes.size()) return 0;
-  const std::size_t given =
-      std::min(static_cast<std::size_t>(count), memory.bytes.size() - memory.place);
-  std::memcpy(to, memory.bytes.data() + memory.place, given);
-  memory.place += given;
-  return static_cast<tmsize_t>(given);
-}
-
 tmsize_t write_memory(thandle_t user, void* from, tmsize_t count) noexcept {
-  TiffMemory& memory = memory_of(user);
+  TiffMemory& memory = *static_cast<TiffMemory*>(user);
   if (count <= 0) return 0;
   const auto bytes = static_cast<std::size_t>(count);
   try {
@@ -77,7 +63,8 @@ void set_fields(TIFF* out, const TiffPageFormat& format, bool first) {
 }  // namespace
 
 TiffMemory::TiffMemory(bool large)
-    : handle_(TiffCallbacks<TiffMemory>::open(*this, large ? "w8" : "w", 0, read_memory,
+    : handle_(TiffCallbacks<TiffMemory>::open(*this, "volume", large ? "w8" : "w", 0,
+                                              TiffCallbacks<TiffMemory>::read_bytes,
                                               write_memory)) {
   if (handle_ == nullptr) fail();
 }
