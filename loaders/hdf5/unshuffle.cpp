@@ -1,4 +1,5 @@
 // Compiled once for every vector target; Highway picks one at run time.
+#include <headrace/engine/base/internal/vector_target.h>
 #include <headrace/loaders/hdf5/internal/unshuffle.h>
 
 #include <algorithm>
@@ -141,16 +142,10 @@ void unshuffle(std::span<const std::byte> from, std::size_t element, std::size_t
 }
 
 bool unshuffle_on(int target, std::span<const std::byte> from, std::size_t element, std::byte* to) {
-  std::int64_t left = hwy::SupportedTargets() & HWY_TARGETS;
-  for (; target > 0 && left != 0; --target)
-    left &= left - 1;
-  if (left == 0) return false;
-  // Only that target's entry of the table; the process's own choice stays as it is.
-  hwy::ChosenTarget chosen;
-  chosen.Update(left & -left);
+  const std::ptrdiff_t entry = vector_target(target);
+  if (entry < 0) return false;
   HWY_DISPATCH_TABLE(join)
-  [chosen.GetIndex()](octets(from.data()), from.size() / element, from.size() / element, element,
-                      octets(to));
+  [entry](octets(from.data()), from.size() / element, from.size() / element, element, octets(to));
   copy_rest(from, element, to);
   return true;
 }

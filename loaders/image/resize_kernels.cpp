@@ -1,4 +1,5 @@
 // Compiled once for every vector target; Highway picks one at run time.
+#include <headrace/engine/base/internal/vector_target.h>
 #include <headrace/loaders/image/resize_kernels.h>
 
 #include <algorithm>
@@ -232,14 +233,9 @@ bool run_resize_kernel(const ResizeKernelTask& task, int target) {
     HWY_DYNAMIC_DISPATCH(resize)(task);
     return true;
   }
-  std::int64_t left = hwy::SupportedTargets() & HWY_TARGETS;
-  for (; target > 0 && left != 0; --target)
-    left &= left - 1;
-  if (left == 0) return false;
-  // Only that target's entry of the table; the process's own choice stays as it is.
-  hwy::ChosenTarget chosen;
-  chosen.Update(left & -left);
-  HWY_DISPATCH_TABLE(resize)[chosen.GetIndex()](task);
+  const std::ptrdiff_t entry = vector_target(target);
+  if (entry < 0) return false;
+  HWY_DISPATCH_TABLE(resize)[entry](task);
   return true;
 }
 
