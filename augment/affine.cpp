@@ -9,19 +9,6 @@
 namespace headrace::inline v1 {
 namespace {
 
-using Range = std::array<double, 2>;
-
-void check_affine_range(const char* what, const Range& range, double least, double most) {
-  if (range[0] >= least && range[0] <= range[1] && range[1] <= most) return;
-  throw ConfigError("[affine] " + std::string(what) + " must be least <= most within " +
-                    std::to_string(least) + " to " + std::to_string(most) + ", got " +
-                    std::to_string(range[0]) + ", " + std::to_string(range[1]));
-}
-
-double drawn(const Range& range, Random& random) {
-  return range[0] + (range[1] - range[0]) * random.uniform();
-}
-
 double move(double share, std::int64_t side, Random& random) {
   const double most = share * static_cast<double>(side);
   return std::nearbyint(-most + 2 * most * random.uniform());
@@ -35,12 +22,12 @@ double tangent(double degrees) {
 }  // namespace
 
 Schema Affine::schema(const Schema& in) const {
-  check_affine_range("degrees", degrees, -360, 360);
-  check_affine_range("scale", scale, 0.01, 100);
-  check_affine_range("shear_x", shear_x, -80, 80);
-  check_affine_range("shear_y", shear_y, -80, 80);
-  check_affine_range("the first of translate", {0, translate[0]}, 0, 1);
-  check_affine_range("the second of translate", {0, translate[1]}, 0, 1);
+  detail::check_span(degrees, {-360, 360}, name(), "degrees");
+  detail::check_span(scale, {0.01, 100}, name(), "scale");
+  detail::check_span(shear_x, {-80, 80}, name(), "shear_x");
+  detail::check_span(shear_y, {-80, 80}, name(), "shear_y");
+  detail::check_span({0, translate[0]}, {0, 1}, name(), "the first of translate");
+  detail::check_span({0, translate[1]}, {0, 1}, name(), "the second of translate");
   detail::check_probability(p, name());
   detail::masked_field(in, field, masks, name());
   return in;
@@ -49,12 +36,12 @@ Schema Affine::schema(const Schema& in) const {
 void Affine::operator()(Sample& sample, Random& random) const {
   if (p < 1.0 && !random.chance(p)) return;
   const detail::Picture picture = detail::picture_of(sample[field], field);
-  Parts parts{.angle = drawn(degrees, random)};
+  Parts parts{.angle = detail::draw_uniform(degrees, random)};
   parts.move_x = move(translate[0], picture.width, random);
   parts.move_y = move(translate[1], picture.height, random);
-  parts.scale = drawn(scale, random);
-  parts.shear_x = drawn(shear_x, random);
-  parts.shear_y = drawn(shear_y, random);
+  parts.scale = detail::draw_uniform(scale, random);
+  parts.shear_x = detail::draw_uniform(shear_x, random);
+  parts.shear_y = detail::draw_uniform(shear_y, random);
   apply(sample, parts);
 }
 

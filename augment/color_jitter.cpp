@@ -10,17 +10,9 @@
 namespace headrace::inline v1 {
 namespace {
 
-void check_jitter_range(const char* what, const ColorJitter::Range& range, double least,
-                        double most) {
-  if (range[0] >= least && range[0] <= range[1] && range[1] <= most) return;
-  throw ConfigError("[color jitter] " + std::string(what) + " must be least <= most within " +
-                    std::to_string(least) + " to " + std::to_string(most) + ", got " +
-                    std::to_string(range[0]) + ", " + std::to_string(range[1]));
-}
-
 std::optional<double> drawn(const ColorJitter::Range& range, double none, Random& random) {
   if (range[0] == none && range[1] == none) return {};
-  return range[0] + (range[1] - range[0]) * random.uniform();
+  return detail::draw_uniform(range, random);
 }
 
 }  // namespace
@@ -34,10 +26,10 @@ ColorJitter ColorJitter::by(double brightness, double contrast, double saturatio
 }
 
 Schema ColorJitter::schema(const Schema& in) const {
-  check_jitter_range("brightness", brightness, 0, 1000);
-  check_jitter_range("contrast", contrast, 0, 1000);
-  check_jitter_range("saturation", saturation, 0, 1000);
-  check_jitter_range("hue", hue, -0.5, 0.5);
+  detail::check_span(brightness, {0, 1000}, name(), "brightness");
+  detail::check_span(contrast, {0, 1000}, name(), "contrast");
+  detail::check_span(saturation, {0, 1000}, name(), "saturation");
+  detail::check_span(hue, {-0.5, 0.5}, name(), "hue");
   detail::check_probability(p, name());
   detail::colour_field(in, field, name());
   return in;

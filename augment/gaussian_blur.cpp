@@ -61,7 +61,7 @@ std::size_t GaussianBlur::working_bytes(const Schema& in) const {
 
 void GaussianBlur::operator()(Sample& sample, Random& random) const {
   if (!random.chance(p)) return;
-  blur(sample, sigma[0] + (sigma[1] - sigma[0]) * random.uniform());
+  blur(sample, detail::draw_uniform(sigma, random));
 }
 
 void GaussianBlur::blur(Sample& sample, double deviation) const {

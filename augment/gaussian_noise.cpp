@@ -29,7 +29,7 @@ Schema GaussianNoise::schema(const Schema& in) const {
 
 void GaussianNoise::operator()(Sample& sample, Random& random) const {
   if (!random.chance(p)) return;
-  add(sample, sigma[0] + (sigma[1] - sigma[0]) * random.uniform(), random);
+  add(sample, detail::draw_uniform(sigma, random), random);
 }
 
 void GaussianNoise::add(Sample& sample, double deviation, Random& random) const {

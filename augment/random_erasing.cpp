@@ -68,7 +68,7 @@ RandomErasing::Box RandomErasing::draw(std::int64_t height, std::int64_t width,
   const double least = detail::logarithm(ratio[0]);
   const double most = detail::logarithm(ratio[1]);
   for (int attempt = 0; attempt < 10; ++attempt) {
-    const double wanted = area * (scale[0] + (scale[1] - scale[0]) * random.uniform());
+    const double wanted = area * detail::draw_uniform(scale, random);
     const double shape = detail::exponential(least + (most - least) * random.uniform());
     Box box{.height = static_cast<std::int64_t>(std::nearbyint(std::sqrt(wanted * shape))),
             .width = static_cast<std::int64_t>(std::nearbyint(std::sqrt(wanted / shape)))};

@@ -19,11 +19,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 // A level v travels as v << 8; a product keeps the upper 16 bits, which loses half a unit on
 // average, so a sum starts with half the number of taps.
 
-std::int64_t reflected(std::int64_t i, std::int64_t size) {
-  if (i < 0) return -i;
-  return i < size ? i : 2 * (size - 1) - i;
-}
-
 std::uint16_t product(unsigned level, unsigned weight) {
   return static_cast<std::uint16_t>(level * weight >> 16);
 }

@@ -51,4 +51,16 @@ void check_probability(double p, const std::string& who, const char* name) {
   throw ConfigError("[" + who + "] " + name + " must be a probability, got " + std::to_string(p));
 }
 
+void check_span(const std::array<double, 2>& range, const std::array<double, 2>& limits,
+                const std::string& who, const char* name) {
+  if (range[0] >= limits[0] && range[0] <= range[1] && range[1] <= limits[1]) return;
+  throw ConfigError("[" + who + "] " + name + " must be least <= most within " +
+                    std::to_string(limits[0]) + " to " + std::to_string(limits[1]) + ", got " +
+                    std::to_string(range[0]) + ", " + std::to_string(range[1]));
+}
+
+double draw_uniform(const std::array<double, 2>& range, Random& random) {
+  return range[0] + (range[1] - range[0]) * random.uniform();
+}
+
 }  // namespace headrace::inline v1::detail

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <headrace/engine/base/random.h>
 #include <headrace/engine/sample/mask.h>
 #include <headrace/engine/sample/sample.h>
 #include <headrace/engine/tensor/field.h>
 #include <headrace/engine/tensor/tensor.h>
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -77,5 +79,12 @@ void move_pixels(Sample& sample, const std::string& field, std::span<const std::
 
 /// Throws ConfigError naming `who` unless p is a probability.
 void check_probability(double p, const std::string& who, const char* name = "p");
+
+/// Throws ConfigError naming `who` unless low <= high within [least, most].
+void check_span(const std::array<double, 2>& range, const std::array<double, 2>& limits,
+                const std::string& who, const char* name);
+
+/// Uniform in the range.
+double draw_uniform(const std::array<double, 2>& range, Random& random);
 
 }  // namespace headrace::inline v1::detail

@@ -36,18 +36,6 @@ Voxels edit_voxels(Sample& sample, const std::string& field) {
   return voxels;
 }
 
-void check_span(const std::array<double, 2>& range, const std::array<double, 2>& limits,
-                const std::string& who, const char* name) {
-  if (range[0] >= limits[0] && range[0] <= range[1] && range[1] <= limits[1]) return;
-  throw ConfigError("[" + who + "] " + name + " must be least <= most within " +
-                    std::to_string(limits[0]) + " to " + std::to_string(limits[1]) + ", got " +
-                    std::to_string(range[0]) + ", " + std::to_string(range[1]));
-}
-
-double draw_uniform(const std::array<double, 2>& range, Random& random) {
-  return range[0] + (range[1] - range[0]) * random.uniform();
-}
-
 double draw_about_one(const std::array<double, 2>& range, Random& random) {
   const bool below = random.chance(0.5) && range[0] < 1;
   return draw_uniform(below ? std::array{range[0], std::min(1.0, range[1])}

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/augment/detail/picture.h>
 #include <headrace/augment/volume/volume_parameters.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/engine/sample/sample.h>
@@ -34,13 +35,6 @@ Voxels voxel_shape(const Sample& sample, const std::string& field);
 
 /// The field's memory for change in place (Sample::edit); throws DataError as voxel_shape() does.
 Voxels edit_voxels(Sample& sample, const std::string& field);
-
-/// Throws ConfigError naming `who` unless low <= high within [least, most].
-void check_span(const std::array<double, 2>& range, const std::array<double, 2>& limits,
-                const std::string& who, const char* name);
-
-/// Uniform in the range.
-double draw_uniform(const std::array<double, 2>& range, Random& random);
 
 /// A factor as nnU-Net draws it: with probability 1/2 uniform below 1, where the range reaches
 /// there, else uniform in what the range has from 1 on.
