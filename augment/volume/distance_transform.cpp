@@ -17,13 +17,7 @@ Schema DistanceTransform::schema(const Schema& in) const {
     throw ConfigError("[" + name() + "] most must be positive, got " + std::to_string(most));
   }
   if (to == field) throw ConfigError("[" + name() + "] to must be another field than the label");
-  Schema out = in;
-  FieldSpec distance = label;
-  distance.name = to;
-  distance.dtype = DType::float32;
-  distance.fill = 0;
-  out.put(distance);
-  return out;
+  return detail::with_target(in, label, to, DType::float32);
 }
 
 std::size_t DistanceTransform::working_bytes(const Schema& in) const {

@@ -247,13 +247,7 @@ Schema Skeleton::schema(const Schema& in) const {
   const FieldSpec& label = detail::label_field(in, field, name());
   if (grow < 0 || grow > 100) refuse_skeleton("grow must be 0 to 100", std::to_string(grow));
   if (to == field) refuse_skeleton("to must be another field than the label", to);
-  Schema out = in;
-  FieldSpec skeleton = label;
-  skeleton.name = to;
-  skeleton.dtype = DType::uint8;
-  skeleton.fill = 0;
-  out.put(skeleton);
-  return out;
+  return detail::with_target(in, label, to, DType::uint8);
 }
 
 std::size_t Skeleton::working_bytes(const Schema& in) const {

@@ -155,13 +155,7 @@ Schema SoftSkeleton::schema(const Schema& in) const {
                       std::to_string(iterations));
   }
   if (to == field) throw ConfigError("[" + name() + "] to must be another field than the label");
-  Schema out = in;
-  FieldSpec skeleton = label;
-  skeleton.name = to;
-  skeleton.dtype = DType::uint8;
-  skeleton.fill = 0;
-  out.put(skeleton);
-  return out;
+  return detail::with_target(in, label, to, DType::uint8);
 }
 
 std::size_t SoftSkeleton::working_bytes(const Schema& in) const {

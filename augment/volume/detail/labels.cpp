@@ -70,6 +70,16 @@ Shape with_grid(const Shape& shape, const LabelGrid& grid) {
   return Shape{1, grid.depth, grid.height, grid.width};
 }
 
+Schema with_target(const Schema& in, const FieldSpec& label, const std::string& to, DType dtype) {
+  Schema out = in;
+  FieldSpec target = label;
+  target.name = to;
+  target.dtype = dtype;
+  target.fill = 0;
+  out.put(target);
+  return out;
+}
+
 Tensor label_of(const Sample& sample, const std::string& field) {
   const Tensor& tensor = sample[field];
   if (is_label(tensor.dtype(), tensor.shape())) return tensor;

@@ -33,6 +33,9 @@ GridExtent label_extent(const Shape& shape);
 /// The shape with other sides, its leading axis kept.
 Shape with_grid(const Shape& shape, const LabelGrid& grid);
 
+/// `in` and the field that is made of a label: `to`, its shape the label's, filled with 0.
+Schema with_target(const Schema& in, const FieldSpec& label, const std::string& to, DType dtype);
+
 /// The field's tensor; throws DataError where it is no volume of labels.
 Tensor label_of(const Sample& sample, const std::string& field);
 
