@@ -2,6 +2,7 @@
 #include <headrace/engine/tensor/half_floats.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/volume/detail/array/json_text.h>
+#include <headrace/loaders/volume/detail/voxel/visit_dtype.h>
 #include <headrace/loaders/volume/detail/voxel/voxel_type.h>
 
 #include <algorithm>
@@ -114,35 +115,16 @@ DType zarr_type(const std::string& name) {
 VoxelBytes fill_value(const Json& value, DType dtype) {
   if (value.is_null()) return {};
   if (!is_integer(dtype) && is_bits(value)) return bits(value, dtype);
-  switch (dtype) {
-    case DType::uint8:
-      return whole_number<std::uint8_t>(value, dtype);
-    case DType::int8:
-      return whole_number<std::int8_t>(value, dtype);
-    case DType::uint16:
-      return whole_number<std::uint16_t>(value, dtype);
-    case DType::int16:
-      return whole_number<std::int16_t>(value, dtype);
-    case DType::uint32:
-      return whole_number<std::uint32_t>(value, dtype);
-    case DType::int32:
-      return whole_number<std::int32_t>(value, dtype);
-    case DType::uint64:
-      return whole_number<std::uint64_t>(value, dtype);
-    case DType::int64:
-      return whole_number<std::int64_t>(value, dtype);
-    case DType::float16:
-      return half<float16_t>(real_number(value, dtype));
-    case DType::bfloat16:
-      return half<bfloat16_t>(real_number(value, dtype));
-    case DType::float32:
-      return voxel_bytes_of(static_cast<float>(real_number(value, dtype)));
-    case DType::float64:
-      return voxel_bytes_of(real_number(value, dtype));
-    case DType::boolean:
-      break;  // no file's
-  }
-  cannot_fill(value, dtype);
+  if (dtype == DType::boolean) cannot_fill(value, dtype);  // no file's
+  return visit_dtype(dtype, [&](auto kind) {
+    using T = decltype(kind);
+    if constexpr (std::is_integral_v<T>)
+      return whole_number<T>(value, dtype);
+    else if constexpr (std::is_floating_point_v<T>)
+      return voxel_bytes_of(static_cast<T>(real_number(value, dtype)));
+    else
+      return half<T>(real_number(value, dtype));
+  });
 }
 
 void fill_voxels(const VoxelBytes& value, std::size_t size, std::byte* to, std::size_t bytes) {
