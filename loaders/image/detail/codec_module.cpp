@@ -6,30 +6,10 @@
 
 #include <string>
 
-#include <dlfcn.h>
-
 namespace headrace::inline v1::detail {
 namespace {
 
 constexpr const char* module_file = "headrace_opencv_codecs.so";
-
-struct Codecs {
-  HeadraceDecodeImage* decode = nullptr;
-  std::string reason{};
-};
-
-Codecs open_codecs() {
-  const Module file = open_module(module_file);
-  if (file.handle == nullptr) return {.reason = file.reason};
-  auto* decode =
-      reinterpret_cast<HeadraceDecodeImage*>(dlsym(file.handle, HEADRACE_DECODE_IMAGE_SYMBOL));
-  return {.decode = decode, .reason = "it has no " HEADRACE_DECODE_IMAGE_SYMBOL};
-}
-
-const Codecs& the_codecs() {
-  static const Codecs codecs = open_codecs();
-  return codecs;
-}
 
 }  // namespace
 
@@ -46,8 +26,9 @@ ImageHeader ModulePicture::open(std::span<const std::byte> file, std::string_vie
 
 DecodedPixels ModulePicture::decode() {
   const std::string format(header_.format);
-  const Codecs& codecs = the_codecs();
-  if (codecs.decode == nullptr) {
+  static const auto codecs =
+      open_function<HeadraceDecodeImage>(module_file, HEADRACE_DECODE_IMAGE_SYMBOL);
+  if (codecs.call == nullptr) {
     throw ConfigError(format + ": needs the module " + module_file + ", which cannot be opened (" +
                       codecs.reason +
                       "); install the package libopencv-imgcodecs406, and the module beside the "
@@ -57,8 +38,8 @@ DecodedPixels ModulePicture::decode() {
   std::uint8_t* out = pixels_.reserve(stride * static_cast<std::size_t>(header_.height));
   char message[256] = {};
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(file_.data());
-  if (codecs.decode(bytes, file_.size(), out, stride, header_.width, header_.height, message,
-                    sizeof message) != 0) {
+  if (codecs.call(bytes, file_.size(), out, stride, header_.width, header_.height, message,
+                  sizeof message) != 0) {
     throw DataError(format + ": " + printable(message));
   }
   return {.data = out,

@@ -8,8 +8,6 @@
 #include <cstring>
 #include <string>
 
-#include <dlfcn.h>
-
 namespace headrace::inline v1::detail {
 namespace {
 
@@ -59,19 +57,6 @@ void read_extension(std::span<const std::byte> start, BloscHeader& header) {
     damaged_blosc_chunk("has the special value " + std::to_string(special) +
                         ", which does not exist");
   header.special = static_cast<BloscHeader::Special>(special);
-}
-
-struct Codec {
-  HeadraceDecodeBlosc* decode = nullptr;
-  std::string reason{};
-};
-
-Codec open_codec() {
-  const Module file = open_module(module_file);
-  if (file.handle == nullptr) return {.reason = file.reason};
-  auto* decode =
-      reinterpret_cast<HeadraceDecodeBlosc*>(dlsym(file.handle, HEADRACE_DECODE_BLOSC_SYMBOL));
-  return {.decode = decode, .reason = "it has no " HEADRACE_DECODE_BLOSC_SYMBOL};
 }
 
 }  // namespace
@@ -139,17 +124,18 @@ void decode_blosc(std::span<const std::byte> chunk, std::span<std::byte> out) {
     return;
   }
   if (out.empty()) return;
-  static const Codec codec = open_codec();
-  if (codec.decode == nullptr) {
+  static const auto codec =
+      open_function<HeadraceDecodeBlosc>(module_file, HEADRACE_DECODE_BLOSC_SYMBOL);
+  if (codec.call == nullptr) {
     throw ConfigError(std::string("[volume] Blosc: needs the module ") + module_file +
                       ", which cannot be opened (" + codec.reason +
                       "); build with the wheel blosc2, which scripts/setup installs, and put the "
                       "module beside the program");
   }
   char message[128] = {};
-  if (codec.decode(reinterpret_cast<const std::uint8_t*>(chunk.data()), chunk.size(),
-                   reinterpret_cast<std::uint8_t*>(out.data()), out.size(), message,
-                   sizeof message) != 0)
+  if (codec.call(reinterpret_cast<const std::uint8_t*>(chunk.data()), chunk.size(),
+                 reinterpret_cast<std::uint8_t*>(out.data()), out.size(), message,
+                 sizeof message) != 0)
     damaged_blosc_chunk("cannot be decoded (" + printable(message) + ")");
 }
 
