@@ -15,13 +15,7 @@ namespace fs = std::filesystem;
 
 bool is_sound_name(std::string_view name) {
   constexpr std::array<std::string_view, 5> known = {".wav", ".flac", ".ogg", ".oga", ".opus"};
-  const std::size_t dot = name.find_last_of('.');
-  if (dot == std::string_view::npos || dot == 0) return false;
-  std::string extension(name.substr(dot));
-  for (char& c : extension) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return std::find(known.begin(), known.end(), extension) != known.end();
+  return std::find(known.begin(), known.end(), detail::extension_of(name)) != known.end();
 }
 
 [[noreturn]] void refuse(std::string_view path, const std::string& rule) {

@@ -1,3 +1,4 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/file_descriptor.h>
 
 #include <cerrno>
@@ -28,6 +29,13 @@ FileDescriptor::~FileDescriptor() {
 
 std::string error_text() {
   return std::generic_category().message(errno);
+}
+
+void file_failed(const std::string& what, int error, const char* advice) {
+  if (error == EMFILE || error == ENFILE || error == ENOMEM)
+    throw ResourceError(what + "; raise the limits of the process");
+  if (error == EIO || error == ESTALE) throw DataError(what + "; check the disk");
+  throw ConfigError(what + advice);
 }
 
 std::int64_t pread_all(int file, std::byte* to, std::size_t bytes, std::uint64_t offset) noexcept {

@@ -25,6 +25,10 @@ class FileDescriptor {
 /// What errno says.
 std::string error_text();
 
+/// Throws what `error` means for a file that cannot be opened or listed: a ResourceError where the
+/// process lacks descriptors or memory, a DataError where the disk is to blame, else a ConfigError.
+[[noreturn]] void file_failed(const std::string& what, int error, const char* advice);
+
 /// Bytes that could be read from `offset` on, fewer than asked for only at the file's end; -1 and
 /// errno for an error.
 std::int64_t pread_all(int file, std::byte* to, std::size_t bytes, std::uint64_t offset) noexcept;

@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/file_descriptor.h>
 #include <headrace/loaders/file/folder_entries.h>
 #include <headrace/loaders/file/printable.h>
 
@@ -67,6 +68,17 @@ std::vector<FolderEntry> folder_entries(const std::string& path) {
   return entries;
 }
 
+std::string extension_of(std::string_view path) {
+  const std::string_view name = path.substr(path.find_last_of('/') + 1);
+  const std::size_t dot = name.find_last_of('.');
+  if (dot == std::string_view::npos || dot == 0) return {};
+  std::string extension(name.substr(dot));
+  for (char& c : extension) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return extension;
+}
+
 bool is_folder(const std::filesystem::path& path) {
   std::error_code none;
   return std::filesystem::is_directory(path, none);
@@ -103,10 +115,7 @@ void cannot_list(const std::filesystem::filesystem_error& failure, std::string_v
   const std::string path = printable(failure.path1().native());
   const std::string rule = "cannot be listed: " + failure.code().message();
   const std::string what = "[" + std::string(who) + "] " + path + ": " + rule;
-  if (error == EMFILE || error == ENFILE || error == ENOMEM)
-    throw ResourceError(what + "; raise the limits of the process");
-  if (error == EIO || error == ESTALE) throw DataError(what + "; check the disk");
-  throw ConfigError(what);
+  file_failed(what, error, "");
 }
 
 }  // namespace headrace::inline v1::detail

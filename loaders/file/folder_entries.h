@@ -21,6 +21,9 @@ struct FolderEntry {
 /// out of memory without ending the process. Throws std::filesystem::filesystem_error.
 std::vector<FolderEntry> folder_entries(const std::string& folder);
 
+/// The file's extension with its dot, in lower case (of ASCII); empty: it has none.
+std::string extension_of(std::string_view path);
+
 /// False, too, where the system does not say.
 bool is_folder(const std::filesystem::path& path);
 

@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/folder_entries.h>
 #include <headrace/loaders/image/crop_indexed_jpeg.h>
 #include <headrace/loaders/image/detail/codec_module.h>
 #include <headrace/loaders/image/detail/file_numbers.h>
@@ -256,13 +257,8 @@ const ImageFormat* format_of(std::span<const std::byte> file) noexcept {
 }
 
 bool has_image_extension(std::string_view path) {
-  const std::string_view name = path.substr(path.find_last_of('/') + 1);
-  const std::size_t dot = name.find_last_of('.');
-  if (dot == std::string_view::npos || dot == 0) return false;
-  std::string extension(name.substr(dot));
-  for (char& c : extension) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
+  const std::string extension = detail::extension_of(path);
+  if (extension.empty()) return false;
   return std::any_of(std::begin(formats), std::end(formats), [&](const ImageFormat& format) {
     const auto& known = format.extensions;
     return std::find(known.begin(), known.end(), extension) != known.end();

@@ -142,11 +142,8 @@ std::size_t checked_bytes(const Header& header, std::uint64_t file_bytes) {
   const std::string what = "[npy] " + detail::printable(file.native()) + ": ";
   if (error == ENOENT || error == ENOTDIR || error == EISDIR)
     throw ConfigError(what + "there is no such file; check the path");
-  const std::string text = what + "cannot be opened: " + std::generic_category().message(error);
-  if (error == EMFILE || error == ENFILE || error == ENOMEM)
-    throw ResourceError(text + "; raise the limits of the process");
-  if (error == EIO || error == ESTALE) throw DataError(text + "; check the disk");
-  throw ConfigError(text + "; check the path and its permissions");
+  detail::file_failed(what + "cannot be opened: " + std::generic_category().message(error), error,
+                      "; check the path and its permissions");
 }
 
 }  // namespace

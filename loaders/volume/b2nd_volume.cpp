@@ -24,12 +24,9 @@ using detail::named;
 using detail::StoreFile;
 
 [[noreturn]] void cannot_open(const std::string& name, int error) {
-  const std::string text =
-      "[volume] " + name + ": cannot be opened: " + std::generic_category().message(error);
-  if (error == EMFILE || error == ENFILE || error == ENOMEM)
-    throw ResourceError(text + "; raise the limits of the process");
-  if (error == EIO || error == ESTALE) throw DataError(text + "; check the disk");
-  throw ConfigError(text + "; check the path and its permissions");
+  detail::file_failed(
+      "[volume] " + name + ": cannot be opened: " + std::generic_category().message(error), error,
+      "; check the path and its permissions");
 }
 
 StoreFile open_file(const std::filesystem::path& path, const std::string& name) {

@@ -1,9 +1,9 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/folder_entries.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/memory/npy_file.h>
 #include <headrace/loaders/npy/detail/array_listing.h>
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -111,12 +111,7 @@ ArrayListing list_arrays(FileTable files, RecordValues values) {
 }
 
 bool has_npy_extension(std::string_view path) {
-  const std::string_view name = path.substr(path.find_last_of('/') + 1);
-  if (name.size() <= 4) return false;
-  const std::string_view end = name.substr(name.size() - 4);
-  return std::ranges::equal(end, std::string_view(".npy"), [](char a, char b) {
-    return a == b || (a >= 'A' && a <= 'Z' && a - 'A' + 'a' == b);
-  });
+  return extension_of(path) == ".npy";
 }
 
 }  // namespace headrace::inline v1::detail

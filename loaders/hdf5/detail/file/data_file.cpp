@@ -32,13 +32,7 @@ int open_regular(const std::filesystem::path& path) {
   if (descriptor >= 0) return descriptor;
   const int error = errno;
   const std::string cause = std::string("cannot be opened (") + std::strerror(error) + ")";
-  if (error == EMFILE || error == ENFILE || error == ENOMEM) {
-    throw ResourceError(who + cause + "; raise the limits of the process");
-  }
-  if (error == EIO || error == ESTALE) {
-    throw DataError(who + cause + "; check the disk");
-  }
-  throw ConfigError(who + cause + "; check its permissions");
+  file_failed(who + cause, error, "; check its permissions");
 }
 
 }  // namespace

@@ -14,11 +14,8 @@ namespace {
 [[noreturn]] void cannot_open_volume(const std::string& file, int error) {
   if (error == ENOENT || error == ENOTDIR || error == EISDIR)
     throw ConfigError(file + "there is no such file; check the path");
-  const std::string text = file + "cannot be opened: " + std::generic_category().message(error);
-  if (error == EMFILE || error == ENFILE || error == ENOMEM)
-    throw ResourceError(text + "; raise the limits of the process");
-  if (error == EIO || error == ESTALE) throw DataError(text + "; check the disk");
-  throw ConfigError(text + "; check the path and its permissions");
+  file_failed(file + "cannot be opened: " + std::generic_category().message(error), error,
+              "; check the path and its permissions");
 }
 
 }  // namespace
