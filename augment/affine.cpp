@@ -2,7 +2,6 @@
 #include <headrace/augment/detail/picture.h>
 #include <headrace/augment/detail/portable_math.h>
 #include <headrace/augment/detail/warp.h>
-#include <headrace/engine/base/error.h>
 
 #include <cmath>
 

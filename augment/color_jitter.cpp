@@ -1,10 +1,8 @@
 #include <headrace/augment/color_jitter.h>
 #include <headrace/augment/detail/colour_steps.h>
 #include <headrace/augment/detail/picture.h>
-#include <headrace/engine/base/error.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace headrace::inline v1 {

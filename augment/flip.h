@@ -5,7 +5,6 @@
 #include <headrace/engine/sample/sample.h>
 #include <headrace/engine/tensor/field.h>
 
-#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -4,8 +4,6 @@
 #include <headrace/augment/gaussian_blur.h>
 #include <headrace/engine/base/error.h>
 
-#include <vector>
-
 namespace headrace::inline v1 {
 namespace {
 

@@ -5,10 +5,8 @@
 #include <headrace/engine/base/internal/vector_target.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstring>
-#include <utility>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "headrace/augment/detail/normalize_kernels.cpp"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <span>
 #include <vector>
 
 namespace headrace::inline v1::detail {

@@ -1,7 +1,6 @@
 #include <headrace/augment/spectrogram/detail/spec_masks.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -1,7 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/plain_file.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>

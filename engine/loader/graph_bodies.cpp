@@ -2,9 +2,7 @@
 // oldest first.
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/loader/detail/loader_core.h>
-#include <headrace/engine/stats/internal/trace_range.h>
 
-#include <algorithm>
 #include <exception>
 #include <optional>
 #include <utility>

@@ -15,7 +15,6 @@
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <vector>
 
 namespace headrace::inline v1 {
 

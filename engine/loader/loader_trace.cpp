@@ -3,8 +3,6 @@
 #include <headrace/engine/loader/detail/loader_core.h>
 #include <headrace/engine/runtime/internal/crew.h>
 
-#include <utility>
-
 namespace headrace::inline v1::detail {
 
 void LoaderCore::begin_trace(std::size_t events) {

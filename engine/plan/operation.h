@@ -6,7 +6,6 @@
 #include <headrace/engine/sample/sample.h>
 
 #include <concepts>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>

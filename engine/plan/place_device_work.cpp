@@ -3,7 +3,6 @@
 #include <headrace/engine/plan/internal/plan.h>
 
 #include <algorithm>
-#include <utility>
 
 namespace headrace::inline v1::detail {
 

@@ -1,7 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/torch/as_tensor.h>
 
-#include <array>
 #include <string>
 
 #include <ATen/ops/empty.h>

@@ -12,8 +12,6 @@
 #include <cstring>
 #include <mutex>
 #include <shared_mutex>
-#include <string_view>
-#include <system_error>
 #include <unordered_map>
 #include <vector>
 

@@ -2,7 +2,6 @@
 #include <headrace/loaders/file/internal/stage_file.h>
 #include <headrace/loaders/file/printable.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>

@@ -3,7 +3,6 @@
 #include <headrace/loaders/hdf5/detail/filter/rare_filters.h>
 #include <headrace/loaders/hdf5/internal/chunk_codec.h>
 
-#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <new>

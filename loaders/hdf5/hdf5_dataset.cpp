@@ -4,8 +4,6 @@
 #include <headrace/loaders/hdf5/detail/file/hdf5_file.h>
 #include <headrace/loaders/hdf5/internal/hdf5_dataset.h>
 
-#include <algorithm>
-#include <array>
 #include <limits>
 #include <vector>
 

@@ -16,7 +16,6 @@
 #include <fstream>
 #include <map>
 #include <new>
-#include <optional>
 #include <utility>
 
 #include <H5Cpp.h>

@@ -8,7 +8,6 @@
 #include <headrace/loaders/image/crop.h>
 #include <headrace/loaders/image/resize.h>
 
-#include <cstddef>
 #include <string>
 #include <vector>
 

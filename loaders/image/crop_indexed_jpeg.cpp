@@ -1,4 +1,3 @@
-#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/crop_indexed_jpeg.h>
 #include <headrace/loaders/image/detail/jpeg/crop_index.h>
 #include <headrace/loaders/image/detail/jpeg/jpeg_scan.h>

@@ -4,7 +4,6 @@
 #include <headrace/loaders/image/image_header.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
 

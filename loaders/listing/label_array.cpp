@@ -9,7 +9,6 @@
 #include <cstring>
 #include <map>
 #include <span>
-#include <utility>
 
 namespace headrace::inline v1::detail {
 namespace {

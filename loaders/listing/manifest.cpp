@@ -15,7 +15,6 @@
 #include <string_view>
 #include <system_error>
 #include <unordered_set>
-#include <utility>
 #include <vector>
 
 #include <fcntl.h>

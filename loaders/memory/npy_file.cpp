@@ -10,7 +10,6 @@
 #include <charconv>
 #include <cstring>
 #include <limits>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>

@@ -1,4 +1,3 @@
-#include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/internal/byte_order.h>
 #include <headrace/loaders/volume/b2nd_volume.h>

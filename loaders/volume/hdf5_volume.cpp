@@ -6,7 +6,6 @@
 #include <headrace/loaders/volume/hdf5_volume.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <string>
 #include <utility>

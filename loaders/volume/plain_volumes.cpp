@@ -7,8 +7,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <system_error>
-#include <utility>
 
 namespace headrace::inline v1 {
 namespace {

@@ -10,7 +10,6 @@
 #include <cstring>
 #include <limits>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace headrace::inline v1 {

@@ -5,7 +5,6 @@
 #include <headrace/loaders/volume/weight_map.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <string>
 #include <utility>

@@ -6,7 +6,6 @@
 #include <headrace/loaders/volume/volume_reader.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <vector>
 

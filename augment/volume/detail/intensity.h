@@ -3,7 +3,6 @@
 #include <headrace/augment/volume/detail/voxel_pass.h>
 #include <headrace/augment/volume/detail/voxels.h>
 
-#include <array>
 #include <cstdint>
 #include <string>
 

@@ -1,5 +1,4 @@
 #include <headrace/augment/volume/detail/occlusion.h>
-#include <headrace/engine/base/error.h>
 #include <headrace/engine/base/random.h>
 
 #include <algorithm>

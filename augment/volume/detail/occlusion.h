@@ -3,7 +3,6 @@
 #include <headrace/augment/volume/detail/voxels.h>
 #include <headrace/engine/tensor/tensor.h>
 
-#include <array>
 #include <cstdint>
 
 namespace headrace::inline v1::detail {

@@ -3,7 +3,6 @@
 #include <headrace/loaders/image/crop.h>
 #include <headrace/loaders/image/image_header.h>
 
-#include <cstdint>
 #include <vector>
 
 namespace headrace::inline v1::detail {

@@ -5,7 +5,6 @@
 #include <headrace/loaders/image/pack/pack_images.h>
 #include <headrace/loaders/internal/in_order.h>
 
-#include <algorithm>
 #include <bit>
 #include <map>
 #include <utility>

@@ -5,7 +5,6 @@
 #include <headrace/loaders/listing/internal/record_values.h>
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <vector>
 

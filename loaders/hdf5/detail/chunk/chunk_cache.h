@@ -3,7 +3,6 @@
 #include <headrace/engine/tensor/huge_pages.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>

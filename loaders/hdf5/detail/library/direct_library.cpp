@@ -1,4 +1,3 @@
-#include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/chunk/chunk_store.h>
 #include <headrace/loaders/hdf5/detail/library/library_lists.h>
 #include <headrace/loaders/hdf5/internal/hdf5_dataset.h>

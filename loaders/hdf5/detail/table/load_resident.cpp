@@ -3,8 +3,6 @@
 #include <headrace/loaders/internal/scratch_pool.h>
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 
 namespace headrace::inline v1::detail {
 namespace {

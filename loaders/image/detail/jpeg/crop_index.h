@@ -2,10 +2,8 @@
 
 #include <headrace/loaders/image/detail/jpeg/jpeg_scan.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 

@@ -1,7 +1,5 @@
 #include <headrace/loaders/volume/detail/array/kept_indexes.h>
 
-#include <utility>
-
 namespace headrace::inline v1::detail {
 namespace {
 

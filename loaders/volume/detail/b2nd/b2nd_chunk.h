@@ -5,7 +5,6 @@
 #include <headrace/loaders/volume/detail/b2nd/b2nd_frame.h>
 #include <headrace/loaders/volume/detail/b2nd/blosc_chunk.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>

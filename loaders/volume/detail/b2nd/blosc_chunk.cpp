@@ -4,7 +4,6 @@
 #include <headrace/loaders/volume/blosc2_codec_abi.h>
 #include <headrace/loaders/volume/detail/b2nd/blosc_chunk.h>
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 

@@ -5,7 +5,6 @@
 #include <headrace/loaders/volume/detail/case/nnunet_dataset_json.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 namespace headrace::inline v1::detail {

@@ -1,4 +1,3 @@
-#include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/loaders/volume/block_cache.h>

@@ -2,7 +2,6 @@
 
 #include <headrace/loaders/volume/volume_preparation.h>
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>

@@ -1,4 +1,3 @@
-#include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/internal/tiff_callbacks.h>
 #include <headrace/loaders/volume/detail/tiff/tiff_handle.h>

@@ -6,7 +6,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <span>
 #include <string>
 #include <vector>
 

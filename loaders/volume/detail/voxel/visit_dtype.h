@@ -4,7 +4,6 @@
 #include <headrace/engine/tensor/half_floats.h>
 
 #include <cstdint>
-#include <utility>
 
 namespace headrace::inline v1::detail {
 

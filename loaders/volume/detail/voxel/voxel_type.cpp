@@ -6,7 +6,6 @@
 #include <headrace/loaders/volume/detail/voxel/voxel_type.h>
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstring>

@@ -4,7 +4,6 @@
 #include <headrace/loaders/volume/detail/array/json_text.h>
 #include <headrace/loaders/volume/detail/zarr/find_zarr.h>
 
-#include <cmath>
 #include <string_view>
 #include <utility>
 
