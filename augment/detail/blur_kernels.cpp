@@ -128,13 +128,7 @@ bool blur(const BlurTask& task, int target) {
   static thread_local Scratch memory;
   auto* line = memory.reserve<std::uint16_t>(
       blur_line_values(task.picture.width, task.picture.channels, task.column_taps));
-  if (target < 0) {
-    HWY_DYNAMIC_DISPATCH(filter)(task, line);
-    return true;
-  }
-  const std::ptrdiff_t entry = vector_target(target);
-  if (entry < 0) return false;
-  HWY_DISPATCH_TABLE(filter)[entry](task, line);
+  HEADRACE_RUN(filter, task, line);
   return true;
 }
 

@@ -223,16 +223,6 @@ HWY_EXPORT(hue);
 
 }  // namespace
 
-// The table's entry is looked up here: Highway's macro names the function's table.
-#define HEADRACE_RUN(kernel, ...)                       \
-  if (target < 0) {                                     \
-    HWY_DYNAMIC_DISPATCH(kernel)(__VA_ARGS__);          \
-  } else {                                              \
-    const std::ptrdiff_t entry = vector_target(target); \
-    if (entry < 0) return {};                           \
-    HWY_DISPATCH_TABLE(kernel)[entry](__VA_ARGS__);     \
-  }
-
 bool scale_levels(const std::uint8_t* from, std::uint8_t* to, std::int64_t values, float gain,
                   float bias, int target) {
   HEADRACE_RUN(scale, from, to, values, gain, bias)
@@ -256,8 +246,6 @@ bool turn_hue(const std::uint8_t* from, std::uint8_t* to, std::int64_t pixels, f
   HEADRACE_RUN(hue, from, to, pixels, shift)
   return true;
 }
-
-#undef HEADRACE_RUN
 
 }  // namespace headrace::inline v1::detail
 #endif

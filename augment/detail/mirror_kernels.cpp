@@ -80,13 +80,7 @@ HWY_EXPORT(mirror);
 
 bool mirror_rows(const std::uint8_t* from, std::uint8_t* to, std::int64_t rows, std::int64_t width,
                  std::int64_t pixel_bytes, int target) {
-  if (target < 0) {
-    HWY_DYNAMIC_DISPATCH(mirror)(from, to, rows, width, pixel_bytes);
-    return true;
-  }
-  const std::ptrdiff_t entry = vector_target(target);
-  if (entry < 0) return false;
-  HWY_DISPATCH_TABLE(mirror)[entry](from, to, rows, width, pixel_bytes);
+  HEADRACE_RUN(mirror, from, to, rows, width, pixel_bytes);
   return true;
 }
 

@@ -215,13 +215,7 @@ bool normalize_on_host(const NormalizeTask& task, int target) {
       task.flips == nullptr
           ? nullptr
           : memory.reserve<std::uint8_t>(static_cast<std::size_t>(task.width * task.channels));
-  if (target < 0) {
-    HWY_DYNAMIC_DISPATCH(normalize)(task, row);
-    return true;
-  }
-  const std::ptrdiff_t entry = vector_target(target);
-  if (entry < 0) return false;
-  HWY_DISPATCH_TABLE(normalize)[entry](task, row);
+  HEADRACE_RUN(normalize, task, row);
   return true;
 }
 

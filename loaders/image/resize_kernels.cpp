@@ -229,13 +229,7 @@ HWY_EXPORT(resize);
 }
 
 bool run_resize_kernel(const ResizeKernelTask& task, int target) {
-  if (target < 0) {
-    HWY_DYNAMIC_DISPATCH(resize)(task);
-    return true;
-  }
-  const std::ptrdiff_t entry = vector_target(target);
-  if (entry < 0) return false;
-  HWY_DISPATCH_TABLE(resize)[entry](task);
+  HEADRACE_RUN(resize, task);
   return true;
 }
 

@@ -114,24 +114,12 @@ HWY_EXPORT(euler_by);
 }  // namespace
 
 bool mark_slice(const MarkTask& task, int target) {
-  if (target < 0) {
-    HWY_DYNAMIC_DISPATCH(mark_rows)(task);
-    return true;
-  }
-  const std::ptrdiff_t entry = vector_target(target);
-  if (entry < 0) return false;
-  HWY_DISPATCH_TABLE(mark_rows)[entry](task);
+  HEADRACE_RUN(mark_rows, task);
   return true;
 }
 
 bool euler_of_runs(const RowGrid& grid, bool by_corners, std::int64_t& euler, int target) {
-  if (target < 0) {
-    HWY_DYNAMIC_DISPATCH(euler_by)(grid, by_corners, euler);
-    return true;
-  }
-  const std::ptrdiff_t entry = vector_target(target);
-  if (entry < 0) return false;
-  HWY_DISPATCH_TABLE(euler_by)[entry](grid, by_corners, euler);
+  HEADRACE_RUN(euler_by, grid, by_corners, euler);
   return true;
 }
 

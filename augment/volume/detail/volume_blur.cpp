@@ -156,13 +156,7 @@ bool blur_channel(float* data, const Voxels& shape, const std::array<BlurAxis, 3
   static thread_local Scratch scratch;
   if (shape.count() == 0) return true;
   auto* memory = scratch.reserve<float>(blur_values(shape, axes));
-  if (target < 0) {
-    HWY_DYNAMIC_DISPATCH(filter_volume)(data, shape, axes, memory);
-    return true;
-  }
-  const std::ptrdiff_t entry = vector_target(target);
-  if (entry < 0) return false;
-  HWY_DISPATCH_TABLE(filter_volume)[entry](data, shape, axes, memory);
+  HEADRACE_RUN(filter_volume, data, shape, axes, memory);
   return true;
 }
 

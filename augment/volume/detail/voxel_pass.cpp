@@ -277,13 +277,7 @@ bool pass_voxels(std::span<float> values, std::span<const VoxelStep> steps,
   std::fill_n(sums.least, voxel_sums, first);
   std::fill_n(sums.most, voxel_sums, -first);
   VoxelSums* measured = statistics == nullptr ? nullptr : &sums;
-  if (target < 0) {
-    HWY_DYNAMIC_DISPATCH(pass)(values, steps, measured);
-  } else {
-    const std::ptrdiff_t entry = vector_target(target);
-    if (entry < 0) return false;
-    HWY_DISPATCH_TABLE(pass)[entry](values, steps, measured);
-  }
+  HEADRACE_RUN(pass, values, steps, measured);
   if (statistics != nullptr) {
     *statistics = values.empty() ? VoxelStatistics{}
                                  : statistics_of(sums, static_cast<double>(values.size()));

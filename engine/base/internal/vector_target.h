@@ -20,3 +20,15 @@ inline std::ptrdiff_t vector_target(int target) {
 }
 
 }  // namespace headrace::inline v1::detail
+
+/// Runs a kernel on the `target` of the function it stands in, below 0 the process's own choice;
+/// the function returns {} where there is no such target. A macro, for Highway's name the kernel's
+/// table.
+#define HEADRACE_RUN(kernel, ...)                       \
+  if (target < 0) {                                     \
+    HWY_DYNAMIC_DISPATCH(kernel)(__VA_ARGS__);          \
+  } else {                                              \
+    const std::ptrdiff_t entry = vector_target(target); \
+    if (entry < 0) return {};                           \
+    HWY_DISPATCH_TABLE(kernel)[entry](__VA_ARGS__);     \
+  }

@@ -187,13 +187,7 @@ HWY_EXPORT(resample);
 }
 
 bool resample_rows(const ResampleTask& task, std::int64_t first, std::int64_t last, int target) {
-  if (target < 0) {
-    HWY_DYNAMIC_DISPATCH(resample)(task, first, last);
-    return true;
-  }
-  const std::ptrdiff_t entry = vector_target(target);
-  if (entry < 0) return false;
-  HWY_DISPATCH_TABLE(resample)[entry](task, first, last);
+  HEADRACE_RUN(resample, task, first, last);
   return true;
 }
 
