@@ -1,4 +1,3 @@
-#include <headrace/augment/detail/picture.h>
 #include <headrace/augment/volume/detail/intensity.h>
 #include <headrace/augment/volume/detail/volume_filters.h>
 #include <headrace/augment/volume/volume_blur.h>
@@ -6,10 +5,7 @@
 namespace headrace::inline v1 {
 
 Schema VolumeBlur::schema(const Schema& in) const {
-  detail::check_probability(p, name());
-  detail::check_probability(channel_p, name(), "channel_p");
-  detail::check_span(deviation, {0.1, 20}, name(), "deviation");
-  detail::voxel_field(in, field, name());
+  detail::check_intensity(*this, in, {deviation, {0.1, 20}, "deviation"});
   return in;
 }
 

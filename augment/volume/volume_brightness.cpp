@@ -1,14 +1,10 @@
-#include <headrace/augment/detail/picture.h>
 #include <headrace/augment/volume/detail/intensity.h>
 #include <headrace/augment/volume/volume_brightness.h>
 
 namespace headrace::inline v1 {
 
 Schema VolumeBrightness::schema(const Schema& in) const {
-  detail::check_probability(p, name());
-  detail::check_probability(channel_p, name(), "channel_p");
-  detail::check_span(factor, {0, 1e6}, name(), "factor");
-  detail::voxel_field(in, field, name());
+  detail::check_intensity(*this, in, {factor, {0, 1e6}, "factor"});
   return in;
 }
 

@@ -1,14 +1,10 @@
-#include <headrace/augment/detail/picture.h>
 #include <headrace/augment/volume/detail/intensity.h>
 #include <headrace/augment/volume/volume_gamma.h>
 
 namespace headrace::inline v1 {
 
 Schema VolumeGamma::schema(const Schema& in) const {
-  detail::check_probability(p, name());
-  detail::check_probability(channel_p, name(), "channel_p");
-  detail::check_span(exponent, {0.01, 100}, name(), "exponent");
-  detail::voxel_field(in, field, name());
+  detail::check_intensity(*this, in, {exponent, {0.01, 100}, "exponent"});
   return in;
 }
 

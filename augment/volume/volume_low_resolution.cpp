@@ -1,4 +1,3 @@
-#include <headrace/augment/detail/picture.h>
 #include <headrace/augment/volume/detail/intensity.h>
 #include <headrace/augment/volume/detail/volume_filters.h>
 #include <headrace/augment/volume/volume_low_resolution.h>
@@ -6,10 +5,7 @@
 namespace headrace::inline v1 {
 
 Schema VolumeLowResolution::schema(const Schema& in) const {
-  detail::check_probability(p, name());
-  detail::check_probability(channel_p, name(), "channel_p");
-  detail::check_span(zoom, {0.01, 1}, name(), "zoom");
-  detail::voxel_field(in, field, name());
+  detail::check_intensity(*this, in, {zoom, {0.01, 1}, "zoom"});
   return in;
 }
 

@@ -1,14 +1,10 @@
-#include <headrace/augment/detail/picture.h>
 #include <headrace/augment/volume/detail/intensity.h>
 #include <headrace/augment/volume/volume_noise.h>
 
 namespace headrace::inline v1 {
 
 Schema VolumeNoise::schema(const Schema& in) const {
-  detail::check_probability(p, name());
-  detail::check_probability(channel_p, name(), "channel_p");
-  detail::check_span(deviation, {0, 1e6}, name(), "deviation");
-  detail::voxel_field(in, field, name());
+  detail::check_intensity(*this, in, {deviation, {0, 1e6}, "deviation"});
   return in;
 }
 

@@ -3,6 +3,7 @@
 #include <headrace/augment/volume/detail/voxel_pass.h>
 #include <headrace/augment/volume/detail/voxels.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -28,6 +29,23 @@ inline bool has_channel(std::uint32_t channels, std::int64_t channel) {
 
 /// Each of `channels` with probability p.
 std::uint32_t draw_channels(std::int64_t channels, double p, Random& random);
+
+/// A range that operations draw from, and within which it must lie.
+struct DrawnRange {
+  std::array<double, 2> range;
+  std::array<double, 2> limits;
+  const char* name;
+};
+
+/// Throws ConfigError unless an operation's probabilities are some, its range lies within its
+/// limits, and its field holds voxels.
+template <class Operation>
+void check_intensity(const Operation& operation, const Schema& in, const DrawnRange& drawn) {
+  check_probability(operation.p, operation.name());
+  check_probability(operation.channel_p, operation.name(), "channel_p");
+  check_span(drawn.range, drawn.limits, operation.name(), drawn.name);
+  voxel_field(in, operation.field, operation.name());
+}
 
 /// One operation on all of its channels, in place; a sample of which nothing is changed is not
 /// copied either.
