@@ -53,6 +53,12 @@ class CodecScratch {
   ZSTD_DCtx_s* zstd;
 };
 
+/// Decodes a chunk of zlib or of Zstd; gives its bytes. Throws DataError.
+std::size_t decode_zlib(std::span<const std::byte> from, std::span<std::byte> to,
+                        CodecScratch& scratch);
+std::size_t decode_zstd(std::span<const std::byte> from, std::span<std::byte> to,
+                        CodecScratch& scratch);
+
 /// Undoes a filter pipeline. Every size and offset of the stored bytes is checked; nothing beyond
 /// the chunk's size (and, between two filters, twice that) is ever written.
 class ChunkCodec {

@@ -101,15 +101,6 @@ std::size_t lz4_block(std::span<const std::byte> from, std::span<std::byte> to) 
   return static_cast<std::size_t>(got);
 }
 
-std::size_t zstd_frames(std::span<const std::byte> from, std::span<std::byte> to,
-                        CodecScratch& scratch) {
-  const std::size_t got =
-      ZSTD_decompressDCtx(scratch.zstd, to.data(), to.size(), from.data(), from.size());
-  if (ZSTD_isError(got) != 0)
-    damaged(std::string("of Zstd cannot be decoded (") + ZSTD_getErrorName(got) + ")");
-  return got;
-}
-
 /// Size that a header announces for all its blocks.
 std::size_t announced(std::uint64_t bytes, std::size_t room, const char* filter) {
   if (bytes > room) {
@@ -163,8 +154,8 @@ std::size_t for_blocks(std::size_t bytes, std::size_t element, std::size_t block
 
 }  // namespace
 
-std::size_t undo_deflate(const ChunkFilter&, std::span<const std::byte> from,
-                         std::span<std::byte> to, CodecScratch& scratch) {
+std::size_t decode_zlib(std::span<const std::byte> from, std::span<std::byte> to,
+                        CodecScratch& scratch) {
   std::size_t got = 0;
   switch (libdeflate_zlib_decompress(scratch.deflate, from.data(), from.size(), to.data(),
                                      to.size(), &got)) {
@@ -175,6 +166,20 @@ std::size_t undo_deflate(const ChunkFilter&, std::span<const std::byte> from,
     default:
       damaged("of deflate cannot be unpacked");
   }
+}
+
+std::size_t decode_zstd(std::span<const std::byte> from, std::span<std::byte> to,
+                        CodecScratch& scratch) {
+  const std::size_t got =
+      ZSTD_decompressDCtx(scratch.zstd, to.data(), to.size(), from.data(), from.size());
+  if (ZSTD_isError(got) != 0)
+    damaged(std::string("of Zstd cannot be decoded (") + ZSTD_getErrorName(got) + ")");
+  return got;
+}
+
+std::size_t undo_deflate(const ChunkFilter&, std::span<const std::byte> from,
+                         std::span<std::byte> to, CodecScratch& scratch) {
+  return decode_zlib(from, to, scratch);
 }
 
 std::size_t undo_shuffle(const ChunkFilter& filter, std::span<const std::byte> from,
@@ -238,7 +243,7 @@ std::size_t undo_lz4(const ChunkFilter&, std::span<const std::byte> from, std::s
 
 std::size_t undo_zstd(const ChunkFilter&, std::span<const std::byte> from, std::span<std::byte> to,
                       CodecScratch& scratch) {
-  return zstd_frames(from, to, scratch);
+  return decode_zstd(from, to, scratch);
 }
 
 std::size_t undo_bitshuffle(const ChunkFilter& filter, std::span<const std::byte> from,
@@ -266,7 +271,7 @@ std::size_t undo_bitshuffle(const ChunkFilter& filter, std::span<const std::byte
       const auto part = stored.part(stored.number(4));
       const std::span<std::byte> room(unpacked.get(), bytes);
       const std::size_t got =
-          settings.inner == Inner::lz4 ? lz4_block(part, room) : zstd_frames(part, room, scratch);
+          settings.inner == Inner::lz4 ? lz4_block(part, room) : decode_zstd(part, room, scratch);
       if (got != bytes) damaged("of bitshuffle has a block shorter than announced");
       block = room;
     }

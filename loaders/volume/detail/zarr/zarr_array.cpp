@@ -9,7 +9,6 @@
 
 #include <libdeflate.h>
 #include <lz4.h>
-#include <zstd.h>
 
 namespace headrace::inline v1::detail {
 namespace {
@@ -29,12 +28,6 @@ std::uint32_t number_at(const std::byte* from) {
   return value;
 }
 
-[[noreturn]] void deflate_failed(libdeflate_result result, std::size_t room) {
-  if (result == LIBDEFLATE_INSUFFICIENT_SPACE)
-    damaged_chunk("of deflate unpacks to more than its " + std::to_string(room) + " bytes");
-  damaged_chunk("of deflate cannot be unpacked");
-}
-
 /// One member after the other.
 std::size_t undo_gzip(std::span<const std::byte> from, std::span<std::byte> to,
                       CodecScratch& scratch) {
@@ -43,29 +36,13 @@ std::size_t undo_gzip(std::span<const std::byte> from, std::span<std::byte> to,
     std::size_t used = 0, got = 0;
     const auto result = libdeflate_gzip_decompress_ex(
         scratch.deflate, from.data(), from.size(), to.data() + made, to.size() - made, &used, &got);
-    if (result != LIBDEFLATE_SUCCESS) deflate_failed(result, to.size());
+    if (result == LIBDEFLATE_INSUFFICIENT_SPACE)
+      damaged_chunk("of deflate unpacks to more than its " + std::to_string(to.size()) + " bytes");
+    if (result != LIBDEFLATE_SUCCESS) damaged_chunk("of deflate cannot be unpacked");
     from = from.subspan(used);
     made += got;
   } while (!from.empty());
   return made;
-}
-
-std::size_t undo_zlib(std::span<const std::byte> from, std::span<std::byte> to,
-                      CodecScratch& scratch) {
-  std::size_t got = 0;
-  const auto result = libdeflate_zlib_decompress(scratch.deflate, from.data(), from.size(),
-                                                 to.data(), to.size(), &got);
-  if (result != LIBDEFLATE_SUCCESS) deflate_failed(result, to.size());
-  return got;
-}
-
-std::size_t undo_zstd(std::span<const std::byte> from, std::span<std::byte> to,
-                      CodecScratch& scratch) {
-  const std::size_t got =
-      ZSTD_decompressDCtx(scratch.zstd, to.data(), to.size(), from.data(), from.size());
-  if (ZSTD_isError(got) != 0)
-    damaged_chunk(std::string("of Zstd cannot be decoded (") + ZSTD_getErrorName(got) + ")");
-  return got;
 }
 
 /// What it decodes to (4 bytes), then a block.
@@ -111,9 +88,9 @@ std::size_t undo(ByteCodec codec, std::span<const std::byte> from, std::span<std
     case ByteCodec::gzip:
       return undo_gzip(from, to, scratch);
     case ByteCodec::zlib:
-      return undo_zlib(from, to, scratch);
+      return decode_zlib(from, to, scratch);
     case ByteCodec::zstd:
-      return undo_zstd(from, to, scratch);
+      return decode_zstd(from, to, scratch);
     case ByteCodec::lz4:
       return undo_lz4(from, to);
     case ByteCodec::blosc:
