@@ -6,7 +6,6 @@
 #include <headrace/training/stage/stage_checks.h>
 #include <headrace/training/trainer/trainer.h>
 
-#include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>

@@ -4,10 +4,8 @@
 #include <headrace/augment/flip.h>
 #include <headrace/engine/base/error.h>
 
-#include <string>
 #include <utility>
 #include <variant>
-#include <vector>
 
 namespace headrace::inline v1::app {
 namespace {

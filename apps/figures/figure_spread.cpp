@@ -1,6 +1,5 @@
 #include <headrace/apps/figures/figure_spread.h>
 
-#include <algorithm>
 #include <cmath>
 
 namespace headrace::inline v1::app {

@@ -3,7 +3,6 @@
 #include <headrace/engine/base/internal/atomic_file.h>
 
 #include <algorithm>
-#include <string_view>
 
 #include <fmt/format.h>
 

@@ -13,7 +13,6 @@
 #include <headrace/apps/terminal/progress.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <functional>
 #include <memory>
 #include <string>

@@ -2,9 +2,7 @@
 #include <headrace/apps/job/stage_documents.h>
 #include <headrace/engine/base/error.h>
 
-#include <algorithm>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>

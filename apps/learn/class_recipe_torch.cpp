@@ -7,7 +7,6 @@
 #include <headrace/training/evaluation/vote.h>
 #include <headrace/training/metrics/label_metrics.h>
 
-#include <algorithm>
 #include <utility>
 #include <variant>
 

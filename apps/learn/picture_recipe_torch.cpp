@@ -15,7 +15,6 @@
 
 #include <optional>
 #include <span>
-#include <utility>
 #include <variant>
 
 namespace headrace::inline v1::app {

@@ -10,7 +10,6 @@
 #include <charconv>
 #include <functional>
 #include <numeric>
-#include <optional>
 #include <variant>
 
 #include <nlohmann/json.hpp>

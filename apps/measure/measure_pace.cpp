@@ -11,9 +11,7 @@
 #include <headrace/monitor/memory/memory_forecast.h>
 #include <headrace/monitor/step_clock.h>
 
-#include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdint>
 #include <fstream>
 #include <functional>

@@ -17,7 +17,6 @@
 #include <cstdio>
 #include <numeric>
 #include <optional>
-#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

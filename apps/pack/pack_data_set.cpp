@@ -11,8 +11,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
-#include <optional>
-#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

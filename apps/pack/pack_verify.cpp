@@ -6,7 +6,6 @@
 #include <headrace/loaders/image/pack/verify_pack.h>
 
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>

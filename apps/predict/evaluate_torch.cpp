@@ -7,8 +7,6 @@
 
 #include <cstdio>
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 namespace headrace::inline v1::app {

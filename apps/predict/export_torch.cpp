@@ -5,7 +5,6 @@
 #include <headrace/models/networks/script_network.h>
 #include <headrace/training/checkpoint/safetensors.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <system_error>

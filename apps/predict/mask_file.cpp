@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>

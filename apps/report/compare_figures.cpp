@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <string_view>
 #include <utility>
 
 namespace headrace::inline v1::app {

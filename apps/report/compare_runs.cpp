@@ -2,7 +2,6 @@
 #include <headrace/apps/report/system_history.h>
 #include <headrace/engine/base/error.h>
 
-#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>

@@ -4,7 +4,6 @@
 #include <headrace/engine/base/error.h>
 
 #include <filesystem>
-#include <string>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

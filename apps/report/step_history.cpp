@@ -1,7 +1,6 @@
 #include <headrace/apps/figures/no_value.h>
 #include <headrace/apps/report/step_history.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 

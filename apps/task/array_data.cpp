@@ -13,7 +13,6 @@
 #include <headrace/loaders/npy/npy_table.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <system_error>
 #include <utility>

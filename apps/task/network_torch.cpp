@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <sstream>
-#include <utility>
 
 namespace headrace::inline v1::app {
 namespace {

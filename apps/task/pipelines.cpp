@@ -12,7 +12,6 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <utility>
 
 #include <fmt/format.h>

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <numeric>
 #include <system_error>
-#include <utility>
 
 #include <fmt/format.h>
 

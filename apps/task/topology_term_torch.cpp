@@ -1,7 +1,6 @@
 #include <headrace/apps/task/topology_term_torch.h>
 #include <headrace/engine/base/error.h>
 
-#include <string>
 #include <utility>
 #include <variant>
 

@@ -6,7 +6,6 @@
 #include <headrace/loaders/volume/plain_volumes.h>
 
 #include <algorithm>
-#include <string_view>
 #include <system_error>
 #include <utility>
 

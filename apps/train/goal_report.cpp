@@ -5,8 +5,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 
-#include <cstdint>
-#include <cstdio>
 #include <fstream>
 #include <map>
 #include <string>

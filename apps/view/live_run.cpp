@@ -15,7 +15,6 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>

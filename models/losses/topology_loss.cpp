@@ -11,7 +11,6 @@
 #include <limits>
 #include <string>
 #include <thread>
-#include <utility>
 
 #include <ATen/core/TensorBody.h>
 #include <ATen/ops/empty.h>

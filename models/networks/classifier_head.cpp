@@ -1,8 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/models/networks/classifier_head.h>
 
-#include <algorithm>
-
 #include <torch/nn/modules/activation.h>
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/dropout.h>

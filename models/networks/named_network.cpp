@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <array>
-#include <sstream>
 #include <string_view>
 
 namespace headrace::inline v1::models {

@@ -7,7 +7,6 @@
 #include <headrace/models/networks/script_network.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <string>
 #include <utility>

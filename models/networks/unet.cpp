@@ -8,7 +8,6 @@
 #include <array>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/upsample_nearest2d.h>

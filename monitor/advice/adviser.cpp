@@ -4,7 +4,6 @@
 #include <headrace/monitor/advice/detail/starved_gpu.h>
 
 #include <algorithm>
-#include <functional>
 #include <string_view>
 #include <utility>
 #include <vector>

@@ -1,7 +1,6 @@
 #include <headrace/engine/base/internal/proc_files.h>
 #include <headrace/monitor/advice/loader_threads.h>
 
-#include <string>
 #include <string_view>
 #include <system_error>
 

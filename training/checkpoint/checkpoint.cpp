@@ -10,7 +10,6 @@
 #include <span>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <nlohmann/json.hpp>
 #include <zlib.h>

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_foreach_add.h>

@@ -6,7 +6,6 @@
 
 #include <cmath>
 #include <limits>
-#include <utility>
 
 // What comes behind an epoch's last step.
 namespace headrace::inline v1::training {

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 #include <vector>
 
 // What is done where memory runs out in a step: the step is done again, from where it began, with

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cctype>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include <fmt/format.h>

@@ -5,7 +5,6 @@
 #include <headrace/loaders/image/image_decoder.h>
 
 #include <algorithm>
-#include <string>
 
 namespace headrace::inline v1::app {
 namespace {

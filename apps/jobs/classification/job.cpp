@@ -3,8 +3,6 @@
 #include <headrace/apps/new/proposal.h>
 #include <headrace/apps/new/propose_task.h>
 
-#include <utility>
-
 #include <fmt/format.h>
 
 namespace headrace::inline v1::app {

@@ -13,7 +13,6 @@
 #include <map>
 #include <memory>
 #include <numbers>
-#include <optional>
 
 #include <fmt/format.h>
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

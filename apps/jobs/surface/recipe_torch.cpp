@@ -2,7 +2,6 @@
 #include <headrace/apps/jobs/surface/recipe_torch.h>
 #include <headrace/engine/base/error.h>
 
-#include <algorithm>
 #include <array>
 #include <utility>
 #include <variant>

@@ -1,6 +1,5 @@
 #include <headrace/models/losses/detail/window_extremes.h>
 
-#include <cstdint>
 #include <vector>
 
 #include <ATen/ops/maximum.h>

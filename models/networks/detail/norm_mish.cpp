@@ -3,11 +3,8 @@
 #include <headrace/models/networks/detail/refuse.h>
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <tuple>
-#include <utility>
 #include <vector>
 
 #include <ATen/OpMathType.h>

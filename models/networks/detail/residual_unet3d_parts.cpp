@@ -1,7 +1,6 @@
 #include <headrace/models/networks/detail/norm_mish.h>
 #include <headrace/models/networks/detail/residual_unet3d_parts.h>
 
-#include <utility>
 #include <vector>
 
 #include <ATen/OpMathType.h>

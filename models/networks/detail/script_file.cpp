@@ -2,7 +2,6 @@
 #include <headrace/models/networks/detail/script_file.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <fstream>
 #include <sstream>

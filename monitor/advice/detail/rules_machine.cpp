@@ -3,7 +3,6 @@
 #include <headrace/monitor/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 

@@ -1,7 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/training/optimizer/detail/optimizer_kernels.h>
 
-#include <array>
 #include <optional>
 
 #include <ATen/ops/_foreach_add.h>
