@@ -40,7 +40,7 @@ if("app" IN_LIST components)
       program/job_program_torch
       config/document config/fields config/fields_inline config/units config/values
       feed/data_part feed/loader_job feed/loader_settings feed/planned_source
-      jobs/device_torch job/goal_settings job/job jobs/run_settings job/stage_torch job/training_settings
+      job/goal_settings job/job job/stage_torch job/training_settings
       run/count_heap run/heap_meter)
     get_filename_component(folder ${header} DIRECTORY)
     install(FILES "${PROJECT_SOURCE_DIR}/apps/${header}.h" COMPONENT headrace_libraries

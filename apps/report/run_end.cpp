@@ -10,7 +10,7 @@ namespace headrace::inline v1::app {
 
 void SaidEnd::take(const nlohmann::json& event) {
   const std::string name = text_in(event, "event");
-  if (name == "start") *this = {};
+  if (name == "start" || name == "resume") *this = {};
   if (name != "end") return;
   const std::string how = text_in(event, "how");
   end = how == "done" ? RunEnd::finished : how == "stopped" ? RunEnd::stopped : RunEnd::failed;

@@ -19,7 +19,8 @@ class EventReader {
     events_.last = at;
     events_.ending.take(event);
     const std::string name = text_in(event, "event");
-    if (name == "start") start(event);
+    if (name == "start" || name == "resume") start(event);
+    events_.resumed |= name == "resume";
     if (name == "verdict") verdict(event, *at);
     if (name == "warning") warning(text_in(event, "said"), *at);
   }
@@ -31,7 +32,6 @@ class EventReader {
 
  private:
   void start(const nlohmann::json& event) {
-    ++events_.starts;
     events_.device = text_in(event, "device");
     if (events_.memory_plan.empty()) events_.memory_plan = text_in(event, "memory");
   }
@@ -39,14 +39,15 @@ class EventReader {
   // Of those that name the same band and bottleneck the last stays.
   void verdict(const nlohmann::json& event, double at) {
     std::string means = text_in(event, "verdict") + ": " + text_in(event, "bottleneck");
-    if (!events_.verdicts.empty() && means == meaning_) {
+    const bool again = events_.more_verdicts == 0 && means == meaning_;
+    meaning_ = std::move(means);
+    if (again) {
       SaidLine& said = events_.verdicts.back();
       said.last = at;
       ++said.times;
       said.text = text_in(event, "said");
     } else if (events_.verdicts.size() < most_said) {
       events_.verdicts.push_back({.first = at, .last = at, .text = text_in(event, "said")});
-      meaning_ = std::move(means);
     } else {
       ++events_.more_verdicts;
     }

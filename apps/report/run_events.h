@@ -31,7 +31,7 @@ struct RunEvents {
   std::string device{};       ///< "cpu (auto: ...)"
   std::string memory_plan{};  ///< "memory 453 MiB of 10.0 GiB (configuration): ..."
   SaidEnd ending{};
-  std::size_t starts = 0;  ///< processes that have opened the folder
+  bool resumed = false;  ///< by another process
 };
 
 /// Reads it line by line; its size does not matter.

@@ -1,5 +1,6 @@
 #include <headrace/apps/report/run_record.h>
 #include <headrace/apps/report/text_lines.h>
+#include <headrace/apps/run/file_end.h>
 #include <headrace/apps/terminal/utc.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -155,7 +157,7 @@ void decide_end(RunRecord& run) {
   run.end_words = run.events.ending.words;
   std::optional<RunEnd> said = run.events.ending.end;
   // Its last word was lost; of a run that went on the result may be that of the process before.
-  if (!said && !run.results.empty() && run.events.starts < 2) said = RunEnd::finished;
+  if (!said && !run.results.empty() && !run.events.resumed) said = RunEnd::finished;
   run.end = run_end(run.folder, said);
   const bool unseen = run.end == RunEnd::elsewhere || run.end == RunEnd::unknown;
   if (unseen && FolderLock(run.folder).refused()) run.end = RunEnd::running;
@@ -169,6 +171,12 @@ std::optional<double> RunRecord::began() const {
 }
 
 std::optional<double> RunRecord::ended() const {
+  // One that was killed has said its last word long before its last sample.
+  for (const std::string& line : last_lines(folder / "system.jsonl") | std::views::reverse) {
+    if (nests_deeply(line)) continue;
+    const nlohmann::json sample = nlohmann::json::parse(line, nullptr, false);
+    if (const auto at = parse_utc(text_in(sample, "time"))) return std::max(events.last, at);
+  }
   return events.last;
 }
 

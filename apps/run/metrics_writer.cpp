@@ -115,7 +115,8 @@ void JsonLinesWriter::write(const MetricRow& row) {
 }
 
 void JsonLinesWriter::write_json(const std::string& object) {
-  if (!stream_.is_open()) {
+  if (!stream_.is_open() || stream_.fail()) {  // a disk that was full may have room again
+    stream_ = std::ofstream();
     const bool cut = ends_within_line(file_);
     open_for_appending(stream_, file_);
     if (cut) stream_ << '\n';

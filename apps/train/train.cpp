@@ -124,7 +124,8 @@ class TrainCommand {
     view.info("run folder " + folder.path().string());
     const auto used = fmt::format("{}; {} threads for LibTorch", device.why, torch_threads());
     view.info("device " + used);
-    view.event("start", {{"device", used}, {"memory", plan.line()}});
+    view.event(options_.resume.empty() ? "start" : "resume",
+               {{"device", used}, {"memory", plan.line()}});
     for (const std::string& remark : device_remarks(*job_.config, device.device))
       view.warn(remark);
     view.info(plan.line());

@@ -28,6 +28,8 @@ RunVoice::RunVoice(const std::filesystem::path& folder, LogLevel level,
 }
 
 void RunVoice::event(const std::string& name, MetricRow facts) {
+  for (auto& [key, value] : facts)
+    if (auto* text = std::get_if<std::string>(&value)) *text = clean_message(*text);
   facts.insert(facts.begin(), {{"time", utc_time()}, {"event", name}});
   const std::lock_guard lock(events_guard_);
   try {

@@ -72,7 +72,8 @@ std::optional<RunEnd> read_events(const fs::path& run, RunGlance& glance) {
     if (text_in(event, "event") == "verdict") glance.verdict = text_in(event, "said");
   }
   std::error_code none;
-  if (lines.empty() && fs::exists(run / "result.json", none)) said.end = RunEnd::finished;
+  if (!fs::exists(run / "events.jsonl", none) && fs::exists(run / "result.json", none))
+    said.end = RunEnd::finished;
   glance.last_word = said.words;
   return said.end;
 }

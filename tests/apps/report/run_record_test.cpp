@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string start_line = event_line("2026-11-27T12:10:00Z", "start", R"("device":"cpu")");
+const std::string resume_line = event_line("2026-11-27T12:10:00Z", "resume", R"("device":"cpu")");
 const std::string stopped_line =
     event_line("2026-11-27T12:00:00Z", "end", R"("how":"stopped","said":"stopped and saved")");
 const std::string failed_line = event_line(
@@ -152,7 +152,7 @@ TEST_CASE("how a run ended is what it says last, of the process that came last")
   append_text(folder / "events.jsonl", failed_line);
   CHECK(read_run(folder.path()).end == RunEnd::failed);
   CHECK(read_run(folder.path()).end_words == "[loss] must be finite, got nan");
-  append_text(folder / "events.jsonl", start_line);
+  append_text(folder / "events.jsonl", resume_line);
   CHECK(read_run(folder.path()).end == RunEnd::elsewhere);
   append_text(folder / "events.jsonl", stopped_line);
   CHECK(read_run(folder.path()).end == RunEnd::stopped);
@@ -164,7 +164,7 @@ TEST_CASE("a run that went on has not finished by the result that it found") {
   CHECK(read_run(folder.path()).end == RunEnd::finished);
   append_text(folder / "events.jsonl", stopped_line);
   CHECK(read_run(folder.path()).end == RunEnd::stopped);  // while it was tested
-  append_text(folder / "events.jsonl", start_line);
+  append_text(folder / "events.jsonl", resume_line);
   CHECK(read_run(folder.path()).end == RunEnd::elsewhere);
   append_text(folder / "events.jsonl",
               event_line("2026-11-27T12:20:00Z", "end", R"("how":"done","said":"figures")"));
@@ -182,8 +182,37 @@ TEST_CASE("a run of before there were events shows nothing of them") {
   CHECK(run.events.verdicts.empty());
   CHECK(run.began() == parse_utc("2026-11-27T10:00:00Z"));  // of env.json
   CHECK_FALSE(run.ended());
+  append_text(folder / "events.jsonl", resume_line);  // and was killed then
+  CHECK(read_run(folder.path()).end == RunEnd::elsewhere);
+  fs::remove(folder / "events.jsonl");
   fs::remove(folder / "result.json");
   CHECK(read_run(folder.path()).end == RunEnd::elsewhere);
+}
+
+TEST_CASE("a run that was killed has lasted to its last sample") {
+  const TemporaryFolder folder;
+  write_run(folder.path(), {.finished = false});
+  append_text(folder / "system.jsonl",
+              "{\"time\":\"2026-11-27T18:00:00Z\",\"at_s\":1}\n{\"of\":\"no time\"}\n");
+  CHECK(read_run(folder.path()).ended() == parse_utc("2026-11-27T18:00:00Z"));
+}
+
+TEST_CASE("a verdict that had no room does not lengthen one that had") {
+  const TemporaryFolder folder;
+  write_run(folder.path());
+  const auto verdict = [](const std::string& time, std::size_t bottleneck) {
+    return event_line("2026-11-28T" + time + "Z", "verdict",
+                      "\"verdict\":\"input-bound\",\"bottleneck\":\"" + std::to_string(bottleneck) +
+                          "\",\"said\":\"x\"");
+  };
+  std::string lines;
+  for (std::size_t i = 1; i <= 200; ++i)
+    lines += verdict("10:00:00", i);
+  write_text(folder / "events.jsonl", lines + verdict("11:00:00", 201) + verdict("12:00:00", 200));
+  const RunRecord run = read_run(folder.path());
+  REQUIRE(run.events.verdicts.size() == 200);
+  CHECK(run.events.verdicts.back().last == parse_utc("2026-11-28T10:00:00Z"));
+  CHECK(run.events.more_verdicts == 2);
 }
 
 TEST_CASE("a folder whose process lives on is at work only while it is open") {

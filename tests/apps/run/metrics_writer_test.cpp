@@ -114,6 +114,18 @@ TEST_CASE("a file that cannot be written is a matter of resources") {
   CHECK_THROWS_AS(full.write({{"a", 1.0}}), headrace::ResourceError);
 }
 
+TEST_CASE("lines go on once a disk that was full has room again") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "m.jsonl";
+  std::filesystem::create_symlink("/dev/full", file);
+  JsonLinesWriter json(file);
+  CHECK_THROWS_AS(json.write({{"epoch", std::int64_t{1}}}), headrace::ResourceError);
+  std::filesystem::remove(file);
+  json.write({{"epoch", std::int64_t{2}}});
+  json.write({{"epoch", std::int64_t{3}}});
+  CHECK(content_of(file) == "{\"epoch\":2}\n{\"epoch\":3}\n");
+}
+
 TEST_CASE(
     "rows go on in a line of their own behind one that a killed process left without an end") {
   const TemporaryFolder folder;

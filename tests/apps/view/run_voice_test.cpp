@@ -87,18 +87,20 @@ TEST_CASE("what programs read of a run's words is an object a line") {
     RunVoice voice(folder.path(), headrace::app::LogLevel::error);
     voice.event("start", {{"device", "cpu"}});
     voice.warn("a \"quote\" and {}");
+    voice.event("verdict", {{"said", "one\nline \x1b[2J"}});
     voice.fail("[read] row 7");
   }
   std::istringstream lines(content_of(folder.path() / "events.jsonl"));
   std::vector<nlohmann::json> events;
   for (std::string line; std::getline(lines, line);)
     events.push_back(nlohmann::json::parse(line));
-  REQUIRE(events.size() == 3);
+  REQUIRE(events.size() == 4);
   CHECK(events[0].at("event") == "start");
   CHECK(events[0].at("device") == "cpu");
   CHECK(events[0].at("time").get<std::string>().size() == 20);
   CHECK(events[1].at("said") == "a \"quote\" and {}");
-  CHECK(events[2].at("how") == "failed");
+  CHECK(events[2].at("said").get<std::string>().find_first_of("\n\x1b") == std::string::npos);
+  CHECK(events[3].at("how") == "failed");
   const std::string log = content_of(folder.path() / "log.txt");
   CHECK(log.find(" warning a \"quote\" and {}\n") != std::string::npos);
   CHECK(log.find(" error [read] row 7\n") != std::string::npos);

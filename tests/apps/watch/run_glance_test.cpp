@@ -209,7 +209,7 @@ TEST_CASE("how a run has ended is told from its last word") {
   CHECK(state() == RunEnd::killed);
   // It went on, and was killed then.
   run.end_with("stopped", "x");
-  std::ofstream(run.path() / "events.jsonl", std::ios::app) << R"({"event":"start"})" << '\n';
+  std::ofstream(run.path() / "events.jsonl", std::ios::app) << R"({"event":"resume"})" << '\n';
   CHECK(state() == RunEnd::killed);
   // Of before there were events.
   fs::remove(run.path() / "events.jsonl");
