@@ -6,7 +6,7 @@
 #include <cstring>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "headrace/loaders/hdf5/unshuffle.cpp"
+#define HWY_TARGET_INCLUDE "headrace/loaders/hdf5/internal/unshuffle.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
