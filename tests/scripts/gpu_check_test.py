@@ -538,7 +538,7 @@ class Judging(unittest.TestCase):
     def test_every_file_whose_cases_decide_is_there(self):
         tests = SCRIPTS.parent / "tests"
         named = re.findall(r'"(\w+_test\.cpp)"', (SCRIPTS / "gpu_check" / "claims.py").read_text())
-        gone = [name for name in named if not any(tests.glob(f"*/{name}"))]
+        gone = [name for name in named if not any(tests.rglob(name))]
         self.assertEqual(gone, [])
         self.assertTrue(any('"gpu malformed"' in file.read_text() for file in tests.glob("*/device_malformed_test.cpp")))
         for program in steps.SANITIZED:
