@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 // Kept in the binary as it is: by it scripts/bundle sees that the tests run only where they were
 // built.
-[[gnu::used]] const char headrace_path[] = HEADRACE_PROGRAM;
+[[gnu::used, gnu::retain]] const char headrace_path[] = HEADRACE_PROGRAM;
 
 [[noreturn]] void become(const fs::path& program, const std::vector<char*>& words,
                          const StartOptions& options, int out, int err) {
