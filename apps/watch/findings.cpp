@@ -4,7 +4,7 @@
 
 namespace headrace::inline v1::app {
 
-void Findings::add(const monitor::SystemSample& sample) {
+void WatchFindings::add(const monitor::SystemSample& sample) {
   // The first interval's own time counts, too: it is what the rates of the sample are of.
   if (samples_ == 0) first_cpu_s_ = sample.tree.cpu_s - sample.tree.cores * sample.interval_s;
   ++samples_;
@@ -24,8 +24,8 @@ void Findings::add(const monitor::SystemSample& sample) {
 }
 
 // A sample speaks for its interval, so a curve begins where that of its first one does.
-void Findings::put(const monitor::SystemSample& sample, const char* name,
-                   std::optional<double> share) {
+void WatchFindings::put(const monitor::SystemSample& sample, const char* name,
+                        std::optional<double> share) {
   constexpr std::size_t columns = 1000;
   constexpr double finest_s = 0.1;
   constexpr double least_gap_s = 60.0;  // samples that are nearer are joined
@@ -36,7 +36,7 @@ void Findings::put(const monitor::SystemSample& sample, const char* name,
   place->second.add(sample.at_s, *share);
 }
 
-const ThinCurve* Findings::curve(const std::string& name) const {
+const ThinCurve* WatchFindings::curve(const std::string& name) const {
   const auto found = curves_.find(name);
   return found == curves_.end() ? nullptr : &found->second;
 }

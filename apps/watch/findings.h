@@ -16,7 +16,7 @@ namespace headrace::inline v1::app {
 
 /// All that the samples of a watch came to, in memory that does not grow with its length. Not
 /// thread-safe.
-class Findings {
+class WatchFindings {
  public:
   void add(const monitor::SystemSample& sample);
 

@@ -100,7 +100,7 @@ class Watching {
   }
 
   void end() { block_.clear(); }
-  const Findings& findings() const { return findings_; }
+  const WatchFindings& findings() const { return findings_; }
   bool ended() const { return ended_; }
   void throw_failure() const {
     if (failure_) std::rethrow_exception(failure_);
@@ -120,7 +120,7 @@ class Watching {
   std::mutex mutex_;
   std::condition_variable_any wake_;
   LiveBlock block_;
-  Findings findings_;
+  WatchFindings findings_;
   bool ended_ = false;
   std::exception_ptr failure_;
 };
@@ -135,7 +135,7 @@ void print(const std::string& text) {
 }
 
 void write_plot(const MonitorOptions& options, const ResultFile& plot, const WatchTarget& target,
-                const Findings& findings) {
+                const WatchFindings& findings) {
   if (options.plot.empty()) return;
   const auto png = watch_png(target.words, findings);
   if (png.empty()) {

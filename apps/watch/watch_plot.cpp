@@ -14,7 +14,7 @@ constexpr std::size_t orange = 1;
 
 class WatchCharts {
  public:
-  WatchCharts(const std::string& title, const Findings& findings)
+  WatchCharts(const std::string& title, const WatchFindings& findings)
       : findings_(findings), unit_(time_unit(findings.seconds())) {
     Chart& cpu = add("CPU");
     line(cpu, "machine", "all CPUs", orange);
@@ -67,14 +67,14 @@ class WatchCharts {
     if (!chart.spans.empty()) chart.unit += ", spikes shaded";
   }
 
-  const Findings& findings_;
+  const WatchFindings& findings_;
   TimeUnit unit_;
   std::vector<Chart> charts_;
 };
 
 }  // namespace
 
-std::vector<std::byte> watch_png(const std::string& title, const Findings& findings) {
+std::vector<std::byte> watch_png(const std::string& title, const WatchFindings& findings) {
   constexpr double least_s = 1.1;  // so that the second second says something
   if (findings.seconds() < least_s) return {};
   return WatchCharts(title, findings).png();

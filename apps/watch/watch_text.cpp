@@ -56,7 +56,7 @@ std::string tree_words(const SystemSample& sample) {
   return text;
 }
 
-std::string head(const WatchTarget& target, const Findings& findings, double own_cpu_s) {
+std::string head(const WatchTarget& target, const WatchFindings& findings, double own_cpu_s) {
   std::string text =
       fmt::format("watched {} for {}, {}", target.words, format_seconds(findings.seconds()),
                   plural(findings.samples(), "sample"));
@@ -79,7 +79,7 @@ void add_row(Table& table, const char* name, const std::optional<ShareSpread>& s
              format_share(spread->p99), format_share(spread->most), of});
 }
 
-std::string statistics_of(const Findings& findings) {
+std::string statistics_of(const WatchFindings& findings) {
   const monitor::UsageStatistics statistics = findings.statistics();
   Table table(
       {{"", Align::left}, {"mean"}, {"p50"}, {"p90"}, {"p99"}, {"most"}, {"of", Align::left}});
@@ -108,7 +108,7 @@ void add_spike(Table& table, const monitor::CpuSpike& spike) {
   if (!cells.empty()) table.row(cells);
 }
 
-std::string spikes_of(const Findings& findings) {
+std::string spikes_of(const WatchFindings& findings) {
   const monitor::CpuSpikes& spikes = findings.spikes();
   std::vector<monitor::CpuSpike> list = spikes.spikes();
   if (list.empty()) return "no CPU spikes: nowhere two samples in a row at 70 % or more\n";
@@ -133,7 +133,7 @@ std::string spikes_of(const Findings& findings) {
 
 // The watched ones together stand first: those of them that come and go between two looks are in no
 // list.
-std::string processes_of(const WatchTarget& target, const Findings& findings) {
+std::string processes_of(const WatchTarget& target, const WatchFindings& findings) {
   const std::vector<ProcessUsage> busiest = findings.processes().busiest();
   Table table({{"cores"}, {"busiest processes", Align::left}});
   if (target.has_process())
@@ -146,7 +146,7 @@ std::string processes_of(const WatchTarget& target, const Findings& findings) {
 
 }  // namespace
 
-std::vector<std::string> watch_lines(const WatchTarget& target, const Findings& findings,
+std::vector<std::string> watch_lines(const WatchTarget& target, const WatchFindings& findings,
                                      std::size_t columns) {
   const SystemSample& sample = findings.last();
   std::vector<std::string> lines{monitor::status_line(sample, columns)};
@@ -163,14 +163,14 @@ std::vector<std::string> watch_lines(const WatchTarget& target, const Findings& 
   return lines;
 }
 
-std::string watch_line(const WatchTarget& target, const Findings& findings) {
+std::string watch_line(const WatchTarget& target, const WatchFindings& findings) {
   const SystemSample& sample = findings.last();
   std::string line = monitor::status_line(sample);
   if (target.has_process()) line += fmt::format(" | {}: {}", target.words, tree_words(sample));
   return line;
 }
 
-std::string watch_report(const WatchTarget& target, const Findings& findings, double own_cpu_s,
+std::string watch_report(const WatchTarget& target, const WatchFindings& findings, double own_cpu_s,
                          std::size_t columns) {
   if (findings.samples() == 0)
     return fmt::format("watched {}: no sample was taken\n", target.words);

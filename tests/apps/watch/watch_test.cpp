@@ -122,7 +122,7 @@ TEST_CASE("short memory, slow storage, a slowed and a shared GPU are said with t
 }
 
 TEST_CASE("the report has window, statistics, spikes with their processes, and the busiest") {
-  Findings findings;
+  WatchFindings findings;
   for (int i = 1; i <= 20; ++i)
     findings.add(sample_at(i, i > 5 && i <= 10 ? 0.95 : 0.3));
   const std::string text = watch_report(watched, findings, 0.02);
@@ -145,11 +145,11 @@ TEST_CASE("the report has window, statistics, spikes with their processes, and t
     CHECK(text_width(text.substr(from, end - from)) <= 100);
     from = end + 1;
   }
-  CHECK(watch_report(watched, Findings{}, 0.0) == "watched python 7: no sample was taken\n");
+  CHECK(watch_report(watched, WatchFindings{}, 0.0) == "watched python 7: no sample was taken\n");
 }
 
 TEST_CASE("sentences of the report are broken at blanks where they are wider than the terminal") {
-  Findings findings;
+  WatchFindings findings;
   for (int i = 1; i <= 20; ++i)
     findings.add(sample_at(i, 0.99));
   const std::string text = watch_report(watched, findings, 0.02, 50);
@@ -164,7 +164,7 @@ TEST_CASE("sentences of the report are broken at blanks where they are wider tha
 }
 
 TEST_CASE("what is shown while it is watched fits the terminal") {
-  Findings findings;
+  WatchFindings findings;
   for (int i = 1; i <= 3; ++i)
     findings.add(sample_at(i, 0.9));
   for (const std::size_t columns : {20U, 40U, 79U, 99U, 199U}) {
@@ -186,7 +186,7 @@ TEST_CASE("what is shown while it is watched fits the terminal") {
 }
 
 TEST_CASE("a watch has its shares over time, in bounded memory, with gaps where nothing was told") {
-  Findings findings;
+  WatchFindings findings;
   findings.add(sample_at(1.0, 0.2));
   const auto machine = [&] { return findings.curve("machine")->points(); };
   REQUIRE(machine().size() == 2);
@@ -208,7 +208,7 @@ TEST_CASE("a watch has its shares over time, in bounded memory, with gaps where 
 }
 
 TEST_CASE("a picture needs two seconds") {
-  Findings findings;
+  WatchFindings findings;
   findings.add(sample_at(0.9, 0.5));
   CHECK(watch_png("python 7", findings).empty());
   for (int i = 2; i <= 5; ++i)
