@@ -20,7 +20,7 @@ std::string bytes_text(const std::string& number) {
 std::string when_text(const RunRecord& run) {
   const std::optional<double> began = run.began();
   if (!began) return {};
-  const std::optional<double> ended = run.ended();
+  const std::optional<double> ended = run.ended;
   std::string text = shown_utc(*began) + " UTC";
   if (ended && *ended >= *began)
     text += fmt::format(" to {}, {}", shown_utc(*ended), monitor::format_seconds(*ended - *began));

@@ -163,21 +163,21 @@ void decide_end(RunRecord& run) {
   if (unseen && FolderLock(run.folder).refused()) run.end = RunEnd::running;
 }
 
+// One that was killed has said its last word long before its last sample.
+std::optional<double> last_sign(const RunRecord& run) {
+  for (const std::string& line : last_lines(run.folder / "system.jsonl") | std::views::reverse) {
+    if (nests_deeply(line)) continue;
+    const nlohmann::json sample = nlohmann::json::parse(line, nullptr, false);
+    if (const auto at = parse_utc(text_in(sample, "time"))) return std::max(run.events.last, at);
+  }
+  return run.events.last;
+}
+
 }  // namespace
 
 std::optional<double> RunRecord::began() const {
   if (events.first) return events.first;
   return parse_utc(environment_of("written"));
-}
-
-std::optional<double> RunRecord::ended() const {
-  // One that was killed has said its last word long before its last sample.
-  for (const std::string& line : last_lines(folder / "system.jsonl") | std::views::reverse) {
-    if (nests_deeply(line)) continue;
-    const nlohmann::json sample = nlohmann::json::parse(line, nullptr, false);
-    if (const auto at = parse_utc(text_in(sample, "time"))) return std::max(events.last, at);
-  }
-  return events.last;
 }
 
 std::string RunRecord::environment_of(const std::string& key) const {
@@ -196,6 +196,7 @@ RunRecord read_run(const fs::path& folder) {
   read_commands(run);
   flatten(object_of(run, "env.json"), "", run.environment);
   run.events = read_events(folder / "events.jsonl");
+  run.ended = last_sign(run);
   read_metrics(run);
   read_result(run);
   decide_end(run);

@@ -49,16 +49,16 @@ struct RunRecord {
   std::vector<GoalResult> goals{};
   RunEnd end = RunEnd::unknown;
   std::string end_words{};             ///< what the run says of it
+  std::optional<double> ended{};       ///< when it said or sampled the last, seconds since 1970
   std::vector<std::string> remarks{};  ///< what could not be read
 
-  /// When it began, and when something of it was written last, in seconds since 1970.
+  /// Seconds since 1970.
   std::optional<double> began() const;
-  std::optional<double> ended() const;
   /// A value of env.json; empty without one.
   std::string environment_of(const std::string& key) const;
 };
 
-/// Reads all but the files that may have any size (metrics.jsonl, system.jsonl and the like). A
+/// Reads all but the files that may have any size (metrics.jsonl, system.jsonl but its end). A
 /// file that is missing or broken is no error, but a remark. Throws ConfigError for a folder that
 /// holds no run.
 RunRecord read_run(const std::filesystem::path& folder);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <type_traits>
 
 // Structs to JSON and back out of one list of their fields, in the struct's own namespace:
 //
