@@ -309,11 +309,12 @@ class Monitoring(FakeBuild):
 
     def setUp(self):
         super().setUp()
-        self.ours, self.theirs = self.folder / "ours.jsonl", self.folder / "theirs.csv"
+        self.ours, self.theirs, said = self.folder / "ours.jsonl", self.folder / "theirs.csv", self.folder / "said"
         self.program("apps/headrace", f"""
             while [ "$1" != --output ]; do shift; done
+            until rm {said} 2>/dev/null; do sleep .02; done
             cat {self.ours} >"$2" """)
-        self.program("tools/nvidia-smi", f"cat {self.theirs}; exec sleep 60")
+        self.program("tools/nvidia-smi", f"cat {self.theirs}; touch {said}; exec sleep 60")
         self.enterContext(mock.patch.dict(os.environ, {"PATH": f"{self.build / 'tools'}:{os.environ['PATH']}"}))
         self.enterContext(mock.patch.object(place.Place, "python", lambda place: sys.executable))
 
