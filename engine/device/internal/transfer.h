@@ -114,6 +114,7 @@ class Transfer {
   Transfer(Device device, const Sizes& sizes, std::shared_ptr<const void> slabs);
   void make_slots();
   bool settle() noexcept;
+  static void leave_to_system(Transfer* transfer) noexcept;
   void require_own(const DeviceEvent& event, Stream stream);
   void return_behind(const DeviceEvent& event, BatchMemory& slab);
   TransferTimes* times_for_next();
@@ -125,6 +126,7 @@ class Transfer {
   Sizes sizes_;
   std::size_t stride_;
   std::shared_ptr<const void> slabs_;
+  Transfer* left_before_ = nullptr;  ///< to the system, as this was
   Returns returns_;
   PageLock pages_;
   DeviceMemory memory_;
