@@ -37,9 +37,7 @@ std::string one_of(const std::vector<std::string>& words, std::string_view befor
   return text;
 }
 
-Node read_with_settings(const std::filesystem::path& file,
-                        const std::vector<std::string>& settings) {
-  Node document = read_document(file);
+Node with_settings(Node document, const std::vector<std::string>& settings) {
   for (const std::string& setting : settings)
     apply_override(document, setting);
   return document;
@@ -162,7 +160,7 @@ const Job* find_job(const std::vector<Job>& jobs, std::string_view name) {
 
 BenchJob read_bench_job(const std::vector<Job>& jobs, const std::filesystem::path& file,
                         const std::vector<std::string>& settings) {
-  const Node document = read_with_settings(file, settings);
+  const Node document = with_settings(read_document(file), settings);
   if (const Job* job = job_of(jobs, document, file)) {
     const auto config = training_job_of(*job, document).config;
     return {.loader = config->loader_job(),
@@ -181,7 +179,7 @@ BenchJob read_bench_job(const std::vector<Job>& jobs, const std::filesystem::pat
 
 InspectJob read_inspect_job(const std::vector<Job>& jobs, const std::filesystem::path& file,
                             const std::vector<std::string>& settings) {
-  const Node document = read_with_settings(file, settings);
+  const Node document = with_settings(read_document(file), settings);
   if (const Job* job = job_of(jobs, document, file))
     return {.parts = training_job_of(*job, document).config->data_parts()};
   const LoaderConfig config = loader_config_of(document);
@@ -191,7 +189,7 @@ InspectJob read_inspect_job(const std::vector<Job>& jobs, const std::filesystem:
 
 TrainingJob read_training_job(const std::vector<Job>& jobs, const std::filesystem::path& file,
                               const std::vector<std::string>& settings) {
-  return checked_job(jobs, read_with_settings(file, settings), file);
+  return checked_job(jobs, with_settings(read_document(file), settings), file);
 }
 
 TrainingJob read_training_document(const std::vector<Job>& jobs, const Node& document,
@@ -202,10 +200,7 @@ TrainingJob read_training_document(const std::vector<Job>& jobs, const Node& doc
 TrainingJob read_training_text(const std::vector<Job>& jobs, const std::string& yaml,
                                const std::string& source,
                                const std::vector<std::string>& settings) {
-  Node document = parse_document(yaml, source);
-  for (const std::string& setting : settings)
-    apply_override(document, setting);
-  return checked_job(jobs, document, source);
+  return checked_job(jobs, with_settings(parse_document(yaml, source), settings), source);
 }
 
 }  // namespace headrace::inline v1::app

@@ -40,12 +40,10 @@ ExitCode run(const PredictOptions& options, const CommandCall& call) {
 }  // namespace
 
 Command predict_command() {
-  Command command = make_command<PredictOptions>(
+  return make_torch_command<PredictOptions>(
       "predict",
       "Write class probabilities of samples as CSV or JSON lines, masks as PNG, or volumes", add,
       run);
-  command.needs_torch = true;
-  return command;
 }
 
 namespace {
@@ -69,10 +67,8 @@ ExitCode run(const EvaluateOptions& options, const CommandCall& call) {
 }  // namespace
 
 Command evaluate_command() {
-  Command command = make_command<EvaluateOptions>(
+  return make_torch_command<EvaluateOptions>(
       "evaluate", "Say the figures of a run's weights on labelled data", add, run);
-  command.needs_torch = true;
-  return command;
 }
 
 namespace {
@@ -94,10 +90,8 @@ ExitCode run(const ExportOptions& options, const CommandCall& call) {
 }  // namespace
 
 Command export_command() {
-  Command command = make_command<ExportOptions>(
+  return make_torch_command<ExportOptions>(
       "export", "Write a run's best weights for other programs, as safetensors", add, run);
-  command.needs_torch = true;
-  return command;
 }
 
 }  // namespace headrace::inline v1::app

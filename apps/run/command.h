@@ -49,6 +49,15 @@ Command make_command(std::string name, std::string help, void (*add)(CLI::App&, 
           }};
 }
 
+/// The same of one that only headrace-train can run.
+template <class Options>
+Command make_torch_command(std::string name, std::string help, void (*add)(CLI::App&, Options&),
+                           ExitCode (*run)(const Options&, const CommandCall&)) {
+  Command command = make_command(std::move(name), std::move(help), add, run);
+  command.needs_torch = true;
+  return command;
+}
+
 /// `--set a.b=c`, as often as wanted.
 void add_settings(CLI::App& line, std::vector<std::string>& settings);
 

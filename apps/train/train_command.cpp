@@ -61,17 +61,11 @@ void add(CLI::App& line, TrainOptions& options) {
   });
 }
 
-ExitCode run(const TrainOptions& options, const CommandCall& call) {
-  return train(options, call);
-}
-
 }  // namespace
 
 Command train_command() {
-  Command command =
-      make_command<TrainOptions>("train", "Train a model as a configuration says", add, run);
-  command.needs_torch = true;
-  return command;
+  return make_torch_command<TrainOptions>("train", "Train a model as a configuration says", add,
+                                          train);
 }
 
 }  // namespace headrace::inline v1::app

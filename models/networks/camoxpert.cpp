@@ -183,15 +183,9 @@ struct CamoXpert : BlockModule {
     for (std::size_t i = 0; i < mixed.size(); ++i)
       mixed[i] = levels->parts[i]->forward(std::move(features[i]));
     std::vector<at::Tensor> maps = decoder->forward(mixed);
-    Output output;
-    if (all && !side.is_empty())
-      for (std::size_t i = 3; i-- > 0;)
-        output.deep.push_back(side->at<nn::Conv2dImpl>(i).forward(maps[i]));
-    if (all)
-      output.extra.emplace(detail::load_output, detail::expert_load({mixed.begin(), mixed.end()}));
-    if (all && balance > 0.0)
-      output.losses.push_back(
-          {"balance", detail::mean_balance({mixed.begin(), mixed.end()}, balance)});
+    Output output =
+        all ? detail::training_outputs(side, maps, {mixed.begin(), mixed.end()}, balance)
+            : Output{};
     at::Tensor last = std::move(maps.back());
     mixed = {};
     maps.clear();

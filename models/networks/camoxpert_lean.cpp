@@ -114,16 +114,9 @@ struct CamoXpertLean : nn::Module {
     for (std::size_t i = 0; i < mixed.size(); ++i)
       mixed[i] = levels->parts[i]->forward(std::exchange(features[i], {}));
     const std::vector<at::Tensor> maps = decoder->forward(mixed);
-    Output output;
-    if (all && !side.is_empty())
-      for (std::size_t i = 3; i-- > 0;)
-        output.deep.push_back(side->at<nn::Conv2dImpl>(i).forward(maps[i]));
-    if (all)
-      output.extra.emplace(detail::load_output,
-                           detail::expert_load({mixed.begin() + 1, mixed.end()}));
-    if (all && balance > 0.0)
-      output.losses.push_back(
-          {"balance", detail::mean_balance({mixed.begin() + 1, mixed.end()}, balance)});
+    Output output =
+        all ? detail::training_outputs(side, maps, {mixed.begin() + 1, mixed.end()}, balance)
+            : Output{};
     output.main = detail::resized(head(maps.back()), images.sizes().slice(2));
     return output;
   }

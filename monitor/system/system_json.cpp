@@ -37,11 +37,6 @@ std::int64_t unix_ms_of(const std::string& text) {
 template <class Sample>
 constexpr bool reads = !std::is_const_v<std::remove_reference_t<Sample>>;
 
-void moment_fields(of_type<RunMoment> auto& moment, const auto& field) {
-  field.known("phase", moment.phase);
-  field("epoch", moment.epoch);
-}
-
 void machine_fields(of_type<SystemSample> auto& sample, const auto& field) {
   field.figure("at_s", sample.at_s, 3);
   std::string time = sample.unix_ms == 0 ? std::string() : utc(sample.unix_ms);
@@ -154,36 +149,26 @@ void work_fields(of_type<SystemSample> auto& sample, const auto& field) {
   process_fields(sample, field);
 }
 
-Json parsed(std::string_view line) {
-  return Json::parse(line, nullptr, /*allow_exceptions=*/false);
-}
-
 }  // namespace
 
 std::string system_line(const SystemSample& sample, const RunMoment& moment) {
   Json line;
   const LineWriter writer{line};
   machine_fields(sample, writer);
-  moment_fields(moment, writer);
+  writer.known("phase", moment.phase);
+  writer("epoch", moment.epoch);
   work_fields(sample, writer);
   return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::optional<SystemSample> read_system_line(std::string_view text) {
-  const Json line = parsed(text);
+  const Json line = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!line.is_object() || !line.contains("at_s") || !line.contains("machine_share"))
     return std::nullopt;
   SystemSample sample;
   machine_fields(sample, LineReader{line});
   work_fields(sample, LineReader{line});
   return sample;
-}
-
-RunMoment read_run_moment(std::string_view text) {
-  RunMoment moment;
-  const Json line = parsed(text);
-  if (line.is_object()) moment_fields(moment, LineReader{line});
-  return moment;
 }
 
 }  // namespace headrace::inline v1::monitor

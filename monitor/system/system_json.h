@@ -24,7 +24,4 @@ HEADRACE_API std::string system_line(const SystemSample& sample, const RunMoment
 /// anonymous.
 HEADRACE_API std::optional<SystemSample> read_system_line(std::string_view line);
 
-/// The moment in such a line; empty where it has none.
-HEADRACE_API RunMoment read_run_moment(std::string_view line);
-
 }  // namespace headrace::inline v1::monitor

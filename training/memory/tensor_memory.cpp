@@ -26,7 +26,6 @@ struct Counts {
   std::atomic<std::int64_t> limit{0};  // 0: none
   std::function<bool(std::uint64_t)> refuses;
   std::atomic<bool> refusing{false};
-  std::atomic<bool> on{false};
 
   void raise_peak(std::int64_t now) {
     std::int64_t seen = peak.load(std::memory_order_relaxed);
@@ -140,14 +139,7 @@ void release_device(c10::Device) {}
 
 void count_tensor_memory() {
   static std::once_flag once;
-  std::call_once(once, [] {
-    c10::SetCPUAllocator(new CountingAllocator());
-    counts().on = true;
-  });
-}
-
-bool counts_tensor_memory() {
-  return counts().on;
+  std::call_once(once, [] { c10::SetCPUAllocator(new CountingAllocator()); });
 }
 
 TensorMemory tensor_memory(c10::Device device) {

@@ -23,8 +23,6 @@ struct TensorMemory {
 /// allocator for the CPU is replaced by one that takes the same memory and adds up. For programs,
 /// once, before the first tensor; what comes after the first call does nothing. Thread-safe.
 HEADRACE_API void count_tensor_memory();
-/// Whether that was done.
-HEADRACE_API bool counts_tensor_memory();
 
 /// All zero for a CPU whose tensors are not counted, and for a GPU before its first tensor.
 /// Thread-safe; waits for nothing.

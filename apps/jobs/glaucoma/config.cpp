@@ -40,16 +40,12 @@ GlaucomaConfig::GlaucomaConfig() {
               .early_stopping = 10};
 }
 
-void describe(Fields& fields, GlaucomaConfig& config) {
-  describe_job(fields, config,
-               {.data = [&](Fields& f) { describe(f, config.data); },
-                .augment = config.augment,
-                .model = &config.model,
-                .loss = [&](Fields& f) { describe(f, config.loss); }});
-}
-
 void GlaucomaConfig::describe_keys(Fields& fields) {
-  describe(fields, *this);
+  describe_job(fields, *this,
+               {.data = [this](Fields& f) { describe(f, data); },
+                .augment = augment,
+                .model = &model,
+                .loss = [this](Fields& f) { describe(f, loss); }});
 }
 
 }  // namespace headrace::inline v1::app

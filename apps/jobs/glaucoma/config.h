@@ -49,7 +49,4 @@ struct GlaucomaConfig final : JobConfig {
   std::vector<DataPart> data_parts() const override;
 };
 
-/// The keys of the job beside `kind`.
-void describe(Fields& fields, GlaucomaConfig& config);
-
 }  // namespace headrace::inline v1::app

@@ -48,16 +48,12 @@ bool LeakConfig::is_leak_cnn() const {
   return model.torchscript.empty() && model.name == leak_network;
 }
 
-void describe(Fields& fields, LeakConfig& config) {
-  describe_job(fields, config,
-               {.data = [&](Fields& f) { describe(f, config.data); },
-                .augment = config.augment,
-                .model = &config.model,
-                .loss = [&](Fields& f) { describe_loss(f, config); }});
-}
-
 void LeakConfig::describe_keys(Fields& fields) {
-  describe(fields, *this);
+  describe_job(fields, *this,
+               {.data = [this](Fields& f) { describe(f, data); },
+                .augment = augment,
+                .model = &model,
+                .loss = [this](Fields& f) { describe_loss(f, *this); }});
 }
 
 }  // namespace headrace::inline v1::app

@@ -55,7 +55,4 @@ struct LeakConfig final : JobConfig {
   std::vector<DataPart> data_parts() const override;
 };
 
-/// The keys of the job beside `kind`.
-void describe(Fields& fields, LeakConfig& config);
-
 }  // namespace headrace::inline v1::app

@@ -34,17 +34,11 @@ void add(CLI::App& line, DoctorOptions& options) {
   add_trial(line, options.trial);
 }
 
-ExitCode run(const DoctorOptions& options, const CommandCall& call) {
-  return doctor(options, call);
-}
-
 }  // namespace
 
 Command doctor_command() {
-  Command command = make_command<DoctorOptions>(
-      "doctor", "Measure what holds a training back, and say the one thing to do", add, run);
-  command.needs_torch = true;
-  return command;
+  return make_torch_command<DoctorOptions>(
+      "doctor", "Measure what holds a training back, and say the one thing to do", add, doctor);
 }
 
 }  // namespace headrace::inline v1::app

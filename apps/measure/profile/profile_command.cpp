@@ -36,17 +36,12 @@ void add(CLI::App& line, ProfileMemoryOptions& options) {
   line.add_option("--steps", options.steps)->check(CLI::PositiveNumber)->group("");
 }
 
-ExitCode run(const ProfileMemoryOptions& options, const CommandCall& call) {
-  return profile_memory(options, call);
-}
-
 }  // namespace
 
 Command profile_memory_command() {
-  Command command = make_command<ProfileMemoryOptions>(
-      "profile-memory", "Measure what training takes in memory, and what would fit", add, run);
-  command.needs_torch = true;
-  return command;
+  return make_torch_command<ProfileMemoryOptions>(
+      "profile-memory", "Measure what training takes in memory, and what would fit", add,
+      profile_memory);
 }
 
 }  // namespace headrace::inline v1::app

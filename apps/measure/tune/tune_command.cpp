@@ -39,17 +39,11 @@ void add(CLI::App& line, TuneOptions& options) {
   line.add_option("--json", options.json, "Write every trial to this file");
 }
 
-ExitCode run(const TuneOptions& options, const CommandCall& call) {
-  return tune(options, call);
-}
-
 }  // namespace
 
 Command tune_command() {
-  Command command = make_command<TuneOptions>(
-      "tune", "Try what makes a training faster, and write the best configuration", add, run);
-  command.needs_torch = true;
-  return command;
+  return make_torch_command<TuneOptions>(
+      "tune", "Try what makes a training faster, and write the best configuration", add, tune);
 }
 
 }  // namespace headrace::inline v1::app

@@ -7,6 +7,7 @@
 
 #include <ATen/ops/stack.h>
 #include <ATen/ops/upsample_bilinear2d.h>
+#include <torch/nn/modules/conv.h>
 
 namespace headrace::inline v1::models::detail {
 
@@ -33,6 +34,8 @@ std::shared_ptr<ExpertMixture> make_mixture(std::int64_t channels, const Mixture
       std::move(experts));
 }
 
+namespace {
+
 at::Tensor mean_balance(const std::vector<Mixed>& mixtures, double factor) {
   const double share = factor / static_cast<double>(mixtures.size());
   at::Tensor sum;
@@ -48,6 +51,19 @@ at::Tensor expert_load(const std::vector<Mixed>& mixtures) {
   for (const Mixed& mixed : mixtures)
     counts.push_back(mixed.counts);
   return at::stack(counts);
+}
+
+}  // namespace
+
+Output training_outputs(torch::nn::ModuleList side, const std::vector<at::Tensor>& maps,
+                        const std::vector<Mixed>& mixtures, double balance) {
+  Output output;
+  if (!side.is_empty())
+    for (std::size_t i = 3; i-- > 0;)
+      output.deep.push_back(side->at<torch::nn::Conv2dImpl>(i).forward(maps[i]));
+  output.extra.emplace("expert_load", expert_load(mixtures));
+  if (balance > 0.0) output.losses.push_back({"balance", mean_balance(mixtures, balance)});
+  return output;
 }
 
 at::Tensor resized(const at::Tensor& maps, at::IntArrayRef sides) {

@@ -17,7 +17,7 @@ namespace app = headrace::app;
 TEST_CASE("every key that advice names is a key of the glaucoma job") {
   app::GlaucomaConfig config;
   app::Fields fields;
-  describe(fields, config);
+  config.describe_keys(fields);
   headrace::test::check_advised_keys(fields);
 }
 
@@ -26,7 +26,7 @@ TEST_CASE(
   const auto list_of = [](const std::string& yaml) {
     app::GlaucomaConfig config;
     app::Fields fields;
-    describe(fields, config);
+    config.describe_keys(fields);
     fields.read(app::parse_document("data: {file: x.h5}\n" + yaml, "job.yaml"));
     std::vector<std::string> names;
     for (const app::AugmentEntry& entry : config.augment)

@@ -47,7 +47,7 @@ app::LeakFile leak_file() {
 TEST_CASE("every key that advice names is a key of the leak job") {
   app::LeakConfig config;
   app::Fields fields;
-  describe(fields, config);
+  config.describe_keys(fields);
   headrace::test::check_advised_keys(fields);
 }
 

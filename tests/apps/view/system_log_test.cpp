@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 using namespace headrace;
 using app::SystemLog;
@@ -33,6 +34,12 @@ app::SystemLogOptions quick() {
   return {.allocator = {}, .period = std::chrono::milliseconds(20)};
 }
 
+// A row may be half written yet: of that there is none.
+std::string phase_of(const std::string& row) {
+  const auto line = nlohmann::json::parse(row, nullptr, /*allow_exceptions=*/false);
+  return line.is_object() ? line.value("phase", "") : "";
+}
+
 const auto no_warning = [](const std::string& line) { FAIL(line); };
 
 }  // namespace
@@ -48,19 +55,18 @@ TEST_CASE("each sample is a row with the phase and the epoch that it fell in") {
     log.enter({.phase = "evaluate"});
     REQUIRE(comes([&] {
       const std::vector<std::string> rows = lines_of(content_of(file));
-      return monitor::read_run_moment(rows.back()).phase == "evaluate";
+      return phase_of(rows.back()) == "evaluate";
     }));
   }
   const std::vector<std::string> rows = lines_of(content_of(file));
   REQUIRE(rows.size() >= 3);
   for (const std::string& row : rows)
     CHECK_MESSAGE(monitor::read_system_line(row), row);
-  CHECK(monitor::read_run_moment(rows.front()).phase == "other");
-  CHECK(monitor::read_run_moment(rows.back()).phase == "evaluate");
+  CHECK(phase_of(rows.front()) == "other");
+  CHECK(phase_of(rows.back()) == "evaluate");
   bool trained = false;
   for (const std::string& row : rows) {
-    const monitor::RunMoment moment = monitor::read_run_moment(row);
-    trained = trained || (moment.phase == "train" && moment.epoch == 3);
+    trained = trained || (phase_of(row) == "train" && nlohmann::json::parse(row).at("epoch") == 3);
   }
   CHECK(trained);
 }
