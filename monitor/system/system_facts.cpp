@@ -140,18 +140,4 @@ void SystemFacts::clear() {
   processes_ = std::move(processes);
 }
 
-std::optional<MachineFacts> machine_facts(std::span<const SystemSample> samples) {
-  SystemFacts facts;
-  for (const SystemSample& sample : samples)
-    facts.add(sample);
-  return facts.machine();
-}
-
-std::optional<GpuFacts> gpu_facts(std::span<const SystemSample> samples) {
-  SystemFacts facts;
-  for (const SystemSample& sample : samples)
-    facts.add(sample);
-  return facts.gpu();
-}
-
 }  // namespace headrace::inline v1::monitor

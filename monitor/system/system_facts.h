@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -74,9 +73,5 @@ class HEADRACE_API SystemFacts {
   BusiestTally processes_;
   std::map<unsigned, Gpu> gpus_;
 };
-
-/// Of all samples at once.
-HEADRACE_API std::optional<MachineFacts> machine_facts(std::span<const SystemSample> samples);
-HEADRACE_API std::optional<GpuFacts> gpu_facts(std::span<const SystemSample> samples);
 
 }  // namespace headrace::inline v1::monitor

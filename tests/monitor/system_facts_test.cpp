@@ -1,6 +1,7 @@
 #include <headrace/monitor/system/system_facts.h>
 
 #include <array>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,13 @@ SystemSample sample_of(double machine, double tree_cores) {
   return sample;
 }
 
+SystemFacts facts_of(std::span<const SystemSample> samples) {
+  SystemFacts facts;
+  for (const SystemSample& sample : samples)
+    facts.add(sample);
+  return facts;
+}
+
 }  // namespace
 
 TEST_CASE("a window's machine facts are means, and the least room") {
@@ -27,7 +35,7 @@ TEST_CASE("a window's machine facts are means, and the least room") {
     sample.tree.reads_told = true;
   samples[1].tree.read_per_s = 100;
   samples[1].tree.read_from_disk_per_s = 10;
-  const MachineFacts facts = machine_facts(samples).value();
+  const MachineFacts facts = facts_of(samples).machine().value();
   CHECK(facts.samples == 2);
   CHECK(facts.cores == 4);
   CHECK(facts.machine_share == doctest::Approx(0.4));
@@ -37,14 +45,14 @@ TEST_CASE("a window's machine facts are means, and the least room") {
   CHECK(facts.read_per_s == doctest::Approx(50));
   CHECK(facts.read_from_disk_per_s == doctest::Approx(5));
   CHECK(facts.memory_room == 300);
-  CHECK_FALSE(gpu_facts(samples));
-  CHECK_FALSE(machine_facts({}));
+  CHECK_FALSE(facts_of(samples).gpu());
+  CHECK_FALSE(facts_of({}).machine());
 }
 
 TEST_CASE("without pressure it is unknown, not 0") {
   const std::array samples{sample_of(0.2, 1.0)};
-  CHECK(machine_facts(samples)->io_pressure < 0.0);
-  CHECK(machine_facts(samples)->memory_pressure < 0.0);
+  CHECK(facts_of(samples).machine()->io_pressure < 0.0);
+  CHECK(facts_of(samples).machine()->memory_pressure < 0.0);
 }
 
 TEST_CASE("others are the processes that are not ours, by the time that each look covers") {
@@ -55,7 +63,7 @@ TEST_CASE("others are the processes that are not ours, by the time that each loo
                         {.pid = 2, .name = "hog", .cores = 2.0}};
   samples[2].busiest = {{.pid = 3, .name = "late", .cores = 1.2},
                         {.pid = 2, .name = "hog", .cores = 0.5}};
-  const auto others = machine_facts(samples)->others;
+  const auto others = facts_of(samples).machine()->others;
   REQUIRE(others.size() == 2);
   CHECK(others[0].name == "hog");
   CHECK(others[0].cores == doctest::Approx((2.0 * 2 + 0.5 * 4) / 6));
@@ -75,7 +83,7 @@ TEST_CASE("GPU facts are of the GPUs that ours is on") {
     if (busy < 0.5) gpu.throttled = {"power limit"};
     if (busy > 0.5) gpu.throttled = {"temperature"};
   }
-  const GpuFacts facts = gpu_facts(samples).value();
+  const GpuFacts facts = facts_of(samples).gpu().value();
   CHECK(facts.name == "B");
   CHECK(facts.busy_share == doctest::Approx(0.4));
   CHECK(facts.idle_samples_share == doctest::Approx(2.0 / 3));
@@ -92,7 +100,7 @@ TEST_CASE("where the driver names no process of ours, the busiest GPU counts") {
   std::array samples{sample_of(0.1, 0.5)};
   samples[0].gpus = {{.index = 0, .name = "idle", .busy_share = 0.0},
                      {.index = 1, .name = "busy", .busy_share = 0.8}};
-  const GpuFacts facts = gpu_facts(samples).value();
+  const GpuFacts facts = facts_of(samples).gpu().value();
   CHECK(facts.name == "busy");
   CHECK_FALSE(facts.our_context);
 }
@@ -121,11 +129,11 @@ TEST_CASE("a window knows what others hold of the GPU at most, its clocks and it
   GpuSample& second = samples[1].gpus[0];
   second.processes = {{.pid = 7, .ours = true}, {.pid = 11, .name = "three", .memory = 12}};
   second.sm_clock_mhz = 1200;
-  const GpuFacts facts = gpu_facts(samples).value();
+  const GpuFacts facts = facts_of(samples).gpu().value();
   CHECK(facts.others_memory == 15);
   CHECK(facts.sm_clock_mhz == doctest::Approx(1100));
   CHECK(facts.most_sm_clock_mhz == 1980.0);
   CHECK(facts.power_w == 300.0);
   CHECK(facts.power_limit_w == 350.0);
-  CHECK(machine_facts(samples)->process_share == 1.0);  // of 4 cores
+  CHECK(facts_of(samples).machine()->process_share == 1.0);  // of 4 cores
 }
