@@ -1,15 +1,9 @@
 #include <headrace/apps/backend/confusion_torch.h>
-#include <headrace/apps/backend/prediction_text.h>
+#include <headrace/apps/backend/recipe_notes.h>
 
 #include <utility>
 
 namespace headrace::inline v1::app {
-
-std::vector<std::string> class_names(const std::map<std::string, std::string>& notes) {
-  const auto found = notes.find("class_names");
-  if (found == notes.end()) return {};
-  return words_of_note("class_names", found->second);
-}
 
 std::vector<std::string> class_names(const training::Course& course,
                                      const std::map<std::string, std::string>& notes) {

@@ -11,10 +11,6 @@
 
 namespace headrace::inline v1::app {
 
-/// The names of the classes by a recipe's note "class_names"; none where it has none. Throws
-/// ConfigError for a note that is no JSON list of words.
-std::vector<std::string> class_names(const std::map<std::string, std::string>& notes);
-
 /// The names of the classes that a course's metrics count: its own, else those of the notes.
 std::vector<std::string> class_names(const training::Course& course,
                                      const std::map<std::string, std::string>& notes);

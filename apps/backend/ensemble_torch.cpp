@@ -1,6 +1,7 @@
 #include <headrace/apps/backend/choose_device_torch.h>
 #include <headrace/apps/backend/confusion_torch.h>
 #include <headrace/apps/backend/ensemble_torch.h>
+#include <headrace/apps/backend/recipe_notes.h>
 #include <headrace/apps/run/data_log.h>
 #include <headrace/training/errors.h>
 

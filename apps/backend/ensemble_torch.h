@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/backend/train_options.h>
+#include <headrace/apps/backend/command_options.h>
 #include <headrace/apps/backend/training_backend.h>
 #include <headrace/apps/job/read_job.h>
 #include <headrace/apps/job/recipe_torch.h>

@@ -2,6 +2,7 @@
 #include <headrace/apps/backend/confusion_torch.h>
 #include <headrace/apps/backend/ensemble_torch.h>
 #include <headrace/apps/backend/gallery_torch.h>
+#include <headrace/apps/backend/recipe_notes.h>
 #include <headrace/apps/backend/recipe_run_torch.h>
 #include <headrace/apps/backend/smoke_torch.h>
 #include <headrace/apps/backend/trainer_callbacks_torch.h>

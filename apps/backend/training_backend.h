@@ -1,8 +1,8 @@
 #pragma once
 
+#include <headrace/apps/backend/command_options.h>
 #include <headrace/apps/backend/pace_trial.h>
 #include <headrace/apps/backend/smoke_trial.h>
-#include <headrace/apps/backend/train_options.h>
 #include <headrace/apps/config/exit_codes.h>
 #include <headrace/apps/figures/fold_outcome.h>
 #include <headrace/apps/figures/test_review.h>
@@ -82,7 +82,7 @@ class TrainingRun {
 };
 
 /// What a program that trains needs of LibTorch, whose headers bring another fmt with them: no file
-/// includes both.
+/// includes both. Implemented in `program/backend_torch.h`.
 class TrainingBackend {
  public:
   TrainingBackend() = default;

@@ -135,7 +135,7 @@ class HEADRACE_API Fields {
   /// Every key in use with its present value. Reading it back gives the same values.
   Node write() const;
 
-  /// The same as YAML text; with docs, each key below a comment.
+  /// The same as YAML text (yaml_text.cpp); with docs, each key below a comment.
   std::string to_yaml(bool with_docs = false) const;
 
   /// The same with docs, and behind that of a key the reason for its value, by its path.

@@ -63,7 +63,8 @@ struct HEADRACE_API JobConfig : RunSettings {
 
   virtual ~JobConfig();
 
-  /// Adds all keys beside `kind`. Default: those of RunSettings and the section `training`.
+  /// Adds all keys beside `kind`. Default: those of RunSettings and the section `training`;
+  /// of the tasks: `learn/task_config.h`.
   virtual void describe_keys(Fields& fields);
   /// Called with what was read, before check(): defaults that depend on other keys. Default: none.
   virtual void settle(const Fields& read);
@@ -95,9 +96,9 @@ struct Job {
   std::function<std::shared_ptr<JobConfig>()> config{};  ///< with its defaults
   /// The command of `headrace prepare` that makes data for it; empty: none.
   std::function<Command()> prepare{};
-  /// A configuration for data that a person points at (`jobs/proposal.h`); empty: none is proposed.
+  /// A configuration for data that a person points at (`new/proposal.h`); empty: none is proposed.
   std::function<Proposal(const DataFacts&)> propose{};
-  /// The same for a folder that the job itself knows (`jobs/proposal.h`), asked first; empty: none.
+  /// The same for a folder that the job itself knows (`new/proposal.h`), asked first; empty: none.
   std::function<std::optional<Proposal>(const FolderQuestion&)> propose_folder{};
   bool masks = false;  ///< of data that are proposed for: pictures have masks, else classes
 };

@@ -1,5 +1,5 @@
-#include <headrace/apps/backend/output_folder.h>
 #include <headrace/apps/predict/cases_to_predict.h>
+#include <headrace/apps/predict/output_folder.h>
 #include <headrace/apps/predict/predicted_volume.h>
 #include <headrace/apps/task/volume_records.h>
 #include <headrace/engine/base/error.h>

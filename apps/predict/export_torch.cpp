@@ -1,5 +1,5 @@
 #include <headrace/apps/backend/ensemble_torch.h>
-#include <headrace/apps/backend/prediction_text.h>
+#include <headrace/apps/backend/recipe_notes.h>
 #include <headrace/apps/predict/predict_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/models/networks/script_network.h>

@@ -1,6 +1,6 @@
-#include <headrace/apps/backend/output_folder.h>
 #include <headrace/apps/plot/class_colours.h>
 #include <headrace/apps/predict/mask_file.h>
+#include <headrace/apps/predict/output_folder.h>
 #include <headrace/apps/run/make_folder.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>

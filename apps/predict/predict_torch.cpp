@@ -1,9 +1,9 @@
 #include <headrace/apps/backend/ensemble_torch.h>
-#include <headrace/apps/backend/output_folder.h>
-#include <headrace/apps/backend/prediction_text.h>
 #include <headrace/apps/learn/volume_predictor_torch.h>
 #include <headrace/apps/predict/mask_writer_torch.h>
+#include <headrace/apps/predict/output_folder.h>
 #include <headrace/apps/predict/predict_torch.h>
+#include <headrace/apps/predict/prediction_text.h>
 #include <headrace/apps/run/result_file.h>
 
 #include <cstdio>

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <headrace/apps/backend/command_options.h>
 #include <headrace/apps/backend/ensemble_torch.h>
-#include <headrace/apps/backend/train_options.h>
 #include <headrace/apps/config/exit_codes.h>
 #include <headrace/apps/job/job.h>
 #include <headrace/apps/job/recipe_torch.h>

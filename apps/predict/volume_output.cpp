@@ -1,4 +1,4 @@
-#include <headrace/apps/backend/output_folder.h>
+#include <headrace/apps/predict/output_folder.h>
 #include <headrace/apps/predict/volume_output.h>
 #include <headrace/apps/run/make_folder.h>
 #include <headrace/engine/base/error.h>

@@ -14,7 +14,7 @@ std::vector<Command> command_table(const std::vector<Job>& jobs);
 /// Those of a program for one job: its `prepare`, where it has one, stands under no name.
 std::vector<Command> job_command_table(const Job& job);
 
-// Each is defined in the file of its name.
+// Each is defined in its room (docs/architecture.md).
 Command bench_loader_command();
 Command compare_command();
 Command config_command();

@@ -27,7 +27,8 @@ struct CommandCall {
 
 /// A command of the program, or a group of some.
 struct Command {
-  /// Runs the command with the values that its options have got. May throw: see run_command().
+  /// Runs the command with the values that its options have got. What it throws becomes a line and
+  /// an exit code (`program/command_line.cpp`).
   using Run = std::function<ExitCode(const CommandCall&)>;
 
   std::string name{};

@@ -1,4 +1,4 @@
-#include <headrace/apps/backend/train_options.h>
+#include <headrace/apps/backend/command_options.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/apps/run/log_level.h>
 #include <headrace/apps/train/train.h>

@@ -9,9 +9,9 @@ namespace headrace::inline v1::training {
 
 struct EarlyStoppingOptions {
   Goal goal = Goal::maximum;
-  int patience = 10;  ///< evaluations in a row without a better metric that end the run; 0: never
+  int patience = 10;  ///< evaluations in a row without a better metric that end the stage; 0: never
   double min_delta = 0.0;             ///< patience wants a metric that is better by more than this
-  std::optional<double> enough = {};  ///< a metric that good ends the run; none: no metric does
+  std::optional<double> enough = {};  ///< a metric that good ends the stage; none: no metric does
 };
 
 /// What early stopping remembers; goes into checkpoints.
@@ -29,7 +29,7 @@ struct EarlyStoppingVerdict {
   bool stop = false;
 };
 
-/// Whether the evaluations so far end the run.
+/// Whether the evaluations so far end the stage.
 HEADRACE_API bool stops_early(const EarlyStoppingOptions& options, const EarlyStoppingState& state);
 
 /// The state after one more evaluation. A NaN metric counts as one that did not get better. Throws

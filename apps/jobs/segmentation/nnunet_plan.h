@@ -40,7 +40,7 @@ struct NnUNetConfiguration {
 
 /// Patch, batch and network for images of `median` voxels that are resampled to `spacing`, which
 /// say 2D or 3D; `voxels` are those of the whole data set. Throws ConfigError for images too small
-/// to be halved once.
+/// to be halved once. (nnunet_configuration.cpp)
 NnUNetConfiguration configure_nnunet(const std::string& name, const std::vector<double>& spacing,
                                      const std::vector<double>& median, double voxels,
                                      const NnUNetQuestion& question);

@@ -1,4 +1,4 @@
-#include <headrace/apps/backend/train_options.h>
+#include <headrace/apps/backend/command_options.h>
 #include <headrace/apps/config/units.h>
 #include <headrace/apps/measure/profile/profile_memory.h>
 #include <headrace/apps/run/command.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/backend/train_options.h>
+#include <headrace/apps/backend/command_options.h>
 #include <headrace/apps/config/exit_codes.h>
 #include <headrace/apps/measure/memory_switches.h>
 #include <headrace/apps/memory/memory_plan.h>

@@ -16,9 +16,6 @@ enum class PredictionFormat : unsigned char {
 /// JSON lines for a name that ends in .jsonl, else CSV.
 PredictionFormat prediction_format(const std::filesystem::path& file);
 
-/// The words of a recipe's note of that name, a JSON list. Throws ConfigError for another text.
-std::vector<std::string> words_of_note(const std::string& name, const std::string& note);
-
 /// Why cases were decided as they were: a value for each.
 struct PredictedReason {
   std::string name{};

@@ -1,4 +1,4 @@
-#include <headrace/apps/backend/prediction_text.h>
+#include <headrace/apps/predict/prediction_text.h>
 #include <headrace/apps/run/csv_table.h>
 #include <headrace/engine/base/error.h>
 
@@ -34,15 +34,6 @@ std::string dump(const ordered_json& json) {
 
 PredictionFormat prediction_format(const std::filesystem::path& file) {
   return file.extension() == ".jsonl" ? PredictionFormat::json_lines : PredictionFormat::csv;
-}
-
-std::vector<std::string> words_of_note(const std::string& name, const std::string& note) {
-  const ordered_json json = ordered_json::parse(note, nullptr, false);
-  if (json.is_array() &&
-      std::all_of(json.begin(), json.end(), [](const auto& word) { return word.is_string(); }))
-    return json.get<std::vector<std::string>>();
-  throw ConfigError(
-      fmt::format("[weights] the note \"{}\" must be a JSON list of words, got {}", name, note));
 }
 
 PredictionText::PredictionText(PredictionFormat format, std::int64_t classes,

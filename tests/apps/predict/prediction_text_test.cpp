@@ -1,5 +1,6 @@
 // Predictions as a file, as CSV and as JSON lines.
-#include <headrace/apps/backend/prediction_text.h>
+#include <headrace/apps/backend/recipe_notes.h>
+#include <headrace/apps/predict/prediction_text.h>
 #include <headrace/engine/base/error.h>
 
 #include <cstdint>
