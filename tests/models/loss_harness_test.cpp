@@ -95,8 +95,8 @@ TEST_CASE("every public loss is registered, and nothing else is") {
   LossNames registered;
   for (const RegisteredLoss& one : registered_losses())
     registered.insert(one.function);
+  REQUIRE(!registered.empty());
   CHECK(registered == public_losses());
-  CHECK(registered.size() == 17);
 }
 
 TEST_CASE("the clamped focal loss is known by what its clamp does, and by that alone") {

@@ -99,7 +99,7 @@ TEST_CASE("ResNets and U-Nets give the peers' logits, gradients and running stat
   }
 }
 
-TEST_CASE("floats in the channels-last layout give the peers' logits within 1e-4") {
+TEST_CASE("floats in the channels-last layout give the peers' logits within 2e-4") {
   for (const NetworkReference& reference : network_references) {
     CAPTURE(reference.name);
     CAPTURE(reference.encoder);
@@ -111,7 +111,7 @@ TEST_CASE("floats in the channels-last layout give the peers' logits within 1e-4
     for (const bool training : {false, true}) {
       network->set_training(training);
       check_summary(network->forward(input), training ? reference.trained : reference.evaluated,
-                    1e-4);
+                    2e-4);
     }
   }
 }
