@@ -49,7 +49,6 @@ struct ChunkStoreVolume::State {
   detail::FileDescriptor file;
   ChunkStoreHeader header;
   std::vector<Chunk> chunks;
-  std::int64_t constant = 0;
   std::unique_ptr<const detail::ChunkCodec> codec;
 };
 
@@ -119,7 +118,7 @@ void ChunkStoreVolume::State::read_index() {
     const std::span some = std::span(entries).first(count * ChunkStoreFormat::entry_bytes);
     read_at(ChunkStoreFormat::page + first * ChunkStoreFormat::entry_bytes, some.data(),
             some.size());
-    checksum = detail::store_checksum(some, checksum);
+    checksum = detail::checksum_of(some, checksum);
     for (std::uint64_t i = 0; i < count; ++i) {
       try {
         add(ChunkEntry::decode(some.data() + i * ChunkStoreFormat::entry_bytes), end);
@@ -145,7 +144,6 @@ void ChunkStoreVolume::State::add(const ChunkEntry& entry, std::uint64_t& end) {
     if (entry.stored_bytes != 0 || entry.checksum != 0 || (bits < 64 && entry.offset >> bits != 0))
       throw DataError("of one value it must have no more than a voxel");
     chunks.push_back({entry.offset, 0, 0});
-    ++constant;
     return;
   }
   if (entry.stored_bytes == 0 || entry.stored_bytes > header.info.block_bytes()) {
@@ -199,7 +197,7 @@ std::uint64_t ChunkStoreVolume::read_block(const VolumeIndex& place,
   state_->read_at(chunk.place, stored.data(), stored.size());
   const std::string who = "chunk " + std::to_string(number) + " of " + std::to_string(chunk.bytes) +
                           " bytes at " + std::to_string(chunk.place);
-  if (detail::store_checksum(stored) != chunk.checksum)
+  if (detail::checksum_of(stored) != chunk.checksum)
     state_->refuse(who + ": its checksum is another: the file is damaged; copy it again");
   if (plain) return chunk.bytes;
   try {
@@ -221,14 +219,6 @@ std::size_t ChunkStoreVolume::resident_bytes() const {
 
 ChunkStoreCodec ChunkStoreVolume::codec() const noexcept {
   return state_->header.codec;
-}
-
-std::int64_t ChunkStoreVolume::constant_chunks() const noexcept {
-  return state_->constant;
-}
-
-std::uint64_t ChunkStoreVolume::file_bytes() const noexcept {
-  return state_->header.file_bytes;
 }
 
 }  // namespace headrace::inline v1

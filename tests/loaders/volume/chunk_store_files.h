@@ -52,13 +52,13 @@ inline void repair_store(Bytes& file) {
   if (chunks <= (file.size() - ChunkStoreFormat::page) / ChunkStoreFormat::entry_bytes) {
     for (std::size_t i = 0; i < chunks; ++i) {
       const std::size_t at = ChunkStoreFormat::page + i * ChunkStoreFormat::entry_bytes;
-      put(at + 28, headrace::detail::store_checksum(all.subspan(at, 28)));
+      put(at + 28, headrace::detail::checksum_of(all.subspan(at, 28)));
     }
-    put(240, headrace::detail::store_checksum(
+    put(240, headrace::detail::checksum_of(
                  all.subspan(ChunkStoreFormat::page, chunks * ChunkStoreFormat::entry_bytes)));
   }
   put(ChunkStoreFormat::page - 4,
-      headrace::detail::store_checksum(all.first(ChunkStoreFormat::page - 4)));
+      headrace::detail::checksum_of(all.first(ChunkStoreFormat::page - 4)));
 }
 
 }  // namespace headrace::test

@@ -105,7 +105,7 @@ TEST_CASE("bytes behind right checksums that do not decode are refused") {
         Bytes file = sound;
         file[offset + byte] ^= std::byte{0x81};
         const std::uint32_t sum =
-            detail::store_checksum(std::span<const std::byte>(file).subspan(offset, stored));
+            detail::checksum_of(std::span<const std::byte>(file).subspan(offset, stored));
         const std::string message = hostile.refusal(with(file, entry + 12, sum));
         if (message.empty()) continue;  // other voxels of the right number
         ++refused;

@@ -1,30 +1,15 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/pack/detail/pack_format.h>
+#include <headrace/loaders/internal/byte_order.h>
 
-#include <bit>
 #include <cstring>
 #include <string_view>
-
-#include <libdeflate.h>
 
 namespace headrace::inline v1::detail {
 namespace {
 
 constexpr std::string_view magic = "hrpack1\n";
 constexpr std::size_t checksum_at = PackFormat::page - 4;
-
-template <class T>
-void put(std::byte* to, std::size_t at, T value) {
-  static_assert(std::endian::native == std::endian::little);
-  std::memcpy(to + at, &value, sizeof value);
-}
-
-template <class T>
-T get(const std::byte* from, std::size_t at) {
-  T value;
-  std::memcpy(&value, from + at, sizeof value);
-  return value;
-}
 
 template <class T>
 T get_text_number(std::string_view& bytes) {
@@ -55,10 +40,6 @@ std::vector<std::string> get_names(std::string_view& bytes, std::uint32_t count)
 }
 
 }  // namespace
-
-std::uint32_t checksum_of(const void* data, std::size_t bytes, std::uint32_t before) noexcept {
-  return bytes == 0 ? before : libdeflate_crc32(before, data, bytes);
-}
 
 std::array<std::byte, PackFormat::page> PackHeader::encode() const {
   std::array<std::byte, PackFormat::page> page{};

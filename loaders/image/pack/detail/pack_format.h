@@ -1,5 +1,7 @@
 #pragma once
 
+#include <headrace/loaders/internal/indexed_file.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +13,7 @@ namespace headrace::inline v1::detail {
 
 /// Numbers of a pack file (docs/pack-format.md), all little-endian.
 struct PackFormat {
-  static constexpr std::size_t page = 4096;
+  static constexpr std::size_t page = IndexedFile::page;
   static constexpr std::size_t entry_bytes = 80;
   static constexpr std::uint32_t version = 2;
   static constexpr std::uint32_t oldest_version = 1;  ///< the same without label sets and splits
@@ -81,8 +83,6 @@ struct PackNames {
   /// Throws DataError (bare rule).
   static PackNames decode(std::string_view bytes, const PackHeader& header);
 };
-
-std::uint32_t checksum_of(const void* data, std::size_t bytes, std::uint32_t before = 0) noexcept;
 
 inline std::uint64_t round_up(std::uint64_t value, std::uint64_t step) noexcept {
   return (value + step - 1) / step * step;

@@ -124,7 +124,7 @@ Json store_mark(const fs::path& file) {
     if (header.file_bytes != bytes_of(file)) return {};
     return {{"bytes", header.file_bytes},
             {"fingerprint", header.fingerprint},
-            {"page", store_checksum(page)}};
+            {"page", checksum_of(page)}};
   } catch (const DataError&) {
     return {};
   }

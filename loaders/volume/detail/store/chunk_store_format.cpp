@@ -1,12 +1,10 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/internal/chunk_encoder.h>
+#include <headrace/loaders/internal/byte_order.h>
 #include <headrace/loaders/volume/detail/store/chunk_store_format.h>
 
-#include <bit>
 #include <cstring>
 #include <string>
-
-#include <libdeflate.h>
 
 namespace headrace::inline v1::detail {
 namespace {
@@ -37,7 +35,7 @@ StoredChunk pack_chunk(std::span<const std::byte> chunk, const ChunkStoreHeader&
   if (stored.bytes.size() >= chunk.size()) stored.bytes.assign(chunk.begin(), chunk.end());
   stored.entry.state = ChunkState::stored;
   stored.entry.stored_bytes = static_cast<std::uint32_t>(stored.bytes.size());
-  stored.entry.checksum = store_checksum(stored.bytes);
+  stored.entry.checksum = checksum_of(stored.bytes);
   return stored;
 }
 
@@ -52,19 +50,6 @@ constexpr std::size_t checksum_at = ChunkStoreFormat::page - 4;
 constexpr std::size_t header_end = 244;
 constexpr std::size_t entry_checksum_at = ChunkStoreFormat::entry_bytes - 4;
 
-template <class T>
-void put(std::byte* to, std::size_t at, const T& value) {
-  static_assert(std::endian::native == std::endian::little);
-  std::memcpy(to + at, &value, sizeof value);
-}
-
-template <class T>
-T get(const std::byte* from, std::size_t at) {
-  T value;
-  std::memcpy(&value, from + at, sizeof value);
-  return value;
-}
-
 bool all_zero(std::span<const std::byte> bytes) {
   for (const std::byte byte : bytes)
     if (byte != std::byte{0}) return false;
@@ -72,10 +57,6 @@ bool all_zero(std::span<const std::byte> bytes) {
 }
 
 }  // namespace
-
-std::uint32_t store_checksum(std::span<const std::byte> bytes, std::uint32_t before) noexcept {
-  return bytes.empty() ? before : libdeflate_crc32(before, bytes.data(), bytes.size());
-}
 
 std::array<std::byte, ChunkStoreFormat::page> ChunkStoreHeader::encode() const {
   std::array<std::byte, ChunkStoreFormat::page> page{};
@@ -94,7 +75,7 @@ std::array<std::byte, ChunkStoreFormat::page> ChunkStoreHeader::encode() const {
   put(page.data(), 224, file_bytes);
   put(page.data(), 232, fingerprint);
   put(page.data(), 240, index_checksum);
-  put(page.data(), checksum_at, store_checksum(std::span(page).first(checksum_at)));
+  put(page.data(), checksum_at, checksum_of(std::span(page).first(checksum_at)));
   return page;
 }
 
@@ -106,7 +87,7 @@ ChunkStoreHeader ChunkStoreHeader::decode(std::span<const std::byte> page) {
     throw DataError("chunk store must be of version 1, got " + std::to_string(version) +
                     "; read it with the headrace that wrote it, or pack again");
   }
-  if (get<std::uint32_t>(from, checksum_at) != store_checksum(page.first(checksum_at)))
+  if (get<std::uint32_t>(from, checksum_at) != checksum_of(page.first(checksum_at)))
     throw DataError("header's checksum is another: the file is damaged");
   const auto dtype = get<std::uint8_t>(from, 12);
   const auto codec = get<std::uint8_t>(from, 13);
@@ -139,13 +120,13 @@ std::array<std::byte, ChunkStoreFormat::entry_bytes> ChunkEntry::encode() const 
   put(bytes.data(), 8, stored_bytes);
   put(bytes.data(), 12, checksum);
   put(bytes.data(), 16, state);
-  put(bytes.data(), entry_checksum_at, store_checksum(std::span(bytes).first(entry_checksum_at)));
+  put(bytes.data(), entry_checksum_at, checksum_of(std::span(bytes).first(entry_checksum_at)));
   return bytes;
 }
 
 ChunkEntry ChunkEntry::decode(const std::byte* from) {
   const std::span bytes(from, entry_checksum_at);
-  if (get<std::uint32_t>(from, entry_checksum_at) != store_checksum(bytes))
+  if (get<std::uint32_t>(from, entry_checksum_at) != checksum_of(bytes))
     throw DataError("its checksum is another: the file is damaged");
   const auto state = get<std::uint8_t>(from, 16);
   if (state > static_cast<std::uint8_t>(ChunkState::constant) || !all_zero(bytes.subspan(17)))

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/loaders/hdf5/internal/chunk_codec.h>
+#include <headrace/loaders/internal/indexed_file.h>
 #include <headrace/loaders/volume/chunk_store_volume.h>
 #include <headrace/loaders/volume/volume.h>
 
@@ -15,7 +16,7 @@ namespace headrace::inline v1::detail {
 /// Numbers of a chunk store, all little-endian: a header page, the index, then the chunks that take
 /// room, in the order of their numbers and without gaps, to the end of the file.
 struct ChunkStoreFormat {
-  static constexpr std::size_t page = 4096;
+  static constexpr std::size_t page = IndexedFile::page;
   static constexpr std::size_t entry_bytes = 32;
   static constexpr std::uint32_t version = 1;
   static constexpr std::array<char, 8> magic{'h', 'r', 'v', 'o', 'l', '1', '\r', '\n'};
@@ -59,8 +60,6 @@ struct ChunkEntry {
   static ChunkEntry decode(const std::byte* from);
   friend bool operator==(const ChunkEntry&, const ChunkEntry&) = default;
 };
-
-std::uint32_t store_checksum(std::span<const std::byte> bytes, std::uint32_t before = 0) noexcept;
 
 /// A chunk as it goes into the file. The entry's offset is open, but for a constant chunk.
 struct StoredChunk {
