@@ -156,9 +156,4 @@ std::int64_t close_labels(std::span<std::int16_t> labels, const GridExtent& exte
   return close_all(labels, extent, closing);
 }
 
-std::size_t closing_bytes(const GridExtent& extent, const Closing& closing) {
-  const MarginGrid whole({{0, 0, 0}, extent}, margin_of(closing));
-  return whole.size() * (sizeof(std::uint8_t) + sizeof(float));
-}
-
 }  // namespace headrace::inline v1

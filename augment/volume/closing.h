@@ -3,7 +3,6 @@
 #include <headrace/augment/volume/grid_extent.h>
 #include <headrace/engine/base/export.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -25,8 +24,5 @@ HEADRACE_API std::int64_t close_labels(std::span<std::uint8_t> labels, const Gri
                                        const Closing& closing);
 HEADRACE_API std::int64_t close_labels(std::span<std::int16_t> labels, const GridExtent& extent,
                                        const Closing& closing);
-
-/// Memory that close_labels() asks for at most, besides what the distance transform keeps.
-HEADRACE_API std::size_t closing_bytes(const GridExtent& extent, const Closing& closing);
 
 }  // namespace headrace::inline v1

@@ -49,20 +49,6 @@ void blend(const float* from, std::int64_t line, std::int64_t taps, const std::i
 
 }  // namespace
 
-GridExtent resampled_extent(const GridExtent& extent, const std::array<double, 3>& from,
-                            const std::array<double, 3>& to) {
-  GridExtent result{};
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const double sides = static_cast<double>(extent[axis]) * from[axis] / to[axis];
-    if (!(from[axis] > 0.0) || !(to[axis] > 0.0) || !(sides < 0x1p40))
-      refuse_resampling("spacings must be positive and give extents below 2^40",
-                        std::to_string(from[axis]) + " and " + std::to_string(to[axis]));
-    const double whole = sides - std::remainder(sides, 1.0);  // halves to even
-    result[axis] = std::max<std::int64_t>(1, static_cast<std::int64_t>(whole));
-  }
-  return result;
-}
-
 ScoreResampler::ScoreResampler(const ScoreResampling& resampling)
     : resampling_(resampling), taps_(resampling.rule == ScoreResampling::Rule::cubic ? 4 : 2) {
   if (resampling.channels < 1 || voxels_of(resampling.from) == 0 || voxels_of(resampling.to) == 0)

@@ -12,12 +12,6 @@
 
 namespace headrace::inline v1 {
 
-/// The extent of a grid after a change of spacing (millimetres along z, y, x): halves to even, at
-/// least 1. Throws ConfigError unless spacings are positive.
-HEADRACE_API GridExtent resampled_extent(const GridExtent& extent,
-                                         const std::array<double, 3>& from,
-                                         const std::array<double, 3>& to);
-
 /// From one grid to another over the same space: edges meet edges (PyTorch's align_corners=false),
 /// the border goes on.
 struct ScoreResampling {

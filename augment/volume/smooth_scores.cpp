@@ -34,9 +34,4 @@ void smooth_scores(std::span<float> scores, const GridExtent& extent,
                        axes_of(deviations));
 }
 
-std::size_t smoothing_bytes(const GridExtent& extent, const std::array<double, 3>& deviations) {
-  return sizeof(float) *
-         detail::blur_values({nullptr, 1, extent[0], extent[1], extent[2]}, axes_of(deviations));
-}
-
 }  // namespace headrace::inline v1

@@ -36,9 +36,6 @@ class HEADRACE_API ChunkStoreVolume final : public Volume {
   std::size_t resident_bytes() const override;
 
   ChunkStoreCodec codec() const noexcept;
-  /// Chunks that are one value and take no room.
-  std::int64_t constant_chunks() const noexcept;
-  std::uint64_t file_bytes() const noexcept;
 
  private:
   struct State;

@@ -58,8 +58,6 @@ class HEADRACE_API VolumePatches final : public Source {
 
   /// The step that belongs to it.
   ResamplePatch resample(LabelSampling labels = LabelSampling::one_hot) const;
-  /// Voxels of a channel's largest box.
-  std::int64_t largest_box() const noexcept { return largest_box_; }
 
  private:
   struct Drawn;

@@ -111,12 +111,6 @@ TEST_CASE("labels come to another grid by the nearest voxel or by the largest sh
   }
 }
 
-TEST_CASE("a change of spacing changes the extent, halves to even") {
-  CHECK(resampled_extent({10, 20, 5}, {2, 1, .5}, {1, 2, .5}) == GridExtent{20, 10, 5});
-  CHECK(resampled_extent({5, 7, 1}, {1, 1, 1}, {2, 2, 9}) == GridExtent{2, 4, 1});
-  CHECK_THROWS_AS(resampled_extent({5, 7, 1}, {1, 0, 1}, {2, 2, 9}), ConfigError);
-}
-
 TEST_CASE("resampling refuses what cannot be right, and says its memory") {
   CHECK(ScoreResampler({3, given_extent, {6, 14, 8}}).bytes() ==
         (7 * 8 + 8) * 4 + 2 * (6 + 14 + 8) * 8);

@@ -60,7 +60,6 @@ void check_round_trip(const std::function<T(const VolumeIndex&)>& voxel) {
     CHECK(store.info().shape == odd_volume.shape);
     CHECK(store.info().block == VolumeIndex{1, 4, 5, 3});
     CHECK(store.codec() == codec);
-    CHECK(store.file_bytes() == fs::file_size(root / "a.hrv"));
     CHECK(all_voxels(store) == all_voxels(source));
     CHECK_FALSE(fs::exists(root / "a.hrv.partial"));
   }
@@ -151,7 +150,6 @@ TEST_CASE("a chunk of one value takes no room, one that packing would grow is st
       source, {.file = root / "a.hrv", .chunk = {4, 9, 11}, .codec = ChunkStoreCodec::lz4});
   CHECK(done.constant == 2);
   const ChunkStoreVolume store(root / "a.hrv");
-  CHECK(store.constant_chunks() == 2);
   CHECK(all_voxels(store) == all_voxels(source));
   Bytes block(store.info().block_bytes());
   CHECK(store.read_block({0, 0, 0, 0}, block) == 0);
