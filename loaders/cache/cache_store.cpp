@@ -1,6 +1,7 @@
 #include <headrace/engine/base/internal/own_heap.h>
 #include <headrace/loaders/cache/decoded_cache.h>
 #include <headrace/loaders/file/cached_file.h>
+#include <headrace/loaders/file/file_descriptor.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/file/read_file.h>
 
@@ -42,18 +43,6 @@ int open_file(const std::filesystem::path& folder) {
   }
   ::unlink(pattern.c_str());
   return named;
-}
-
-bool write_all(int file, const std::byte* from, std::size_t bytes, std::uint64_t offset) {
-  while (bytes > 0) {
-    const ssize_t got = ::pwrite(file, from, bytes, static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    from += got;
-    offset += static_cast<std::uint64_t>(got);
-    bytes -= static_cast<std::size_t>(got);
-  }
-  return true;
 }
 
 struct Free {
@@ -248,7 +237,7 @@ bool CacheStore::store(Entry& entry, const Sample& sample) {
     const auto* from = static_cast<const std::byte*>(tensor.raw());
     if (!on_disk()) {
       std::memcpy(entry.memory.get() + field.offset, from, tensor.bytes());
-    } else if (!write_all(file_, from, tensor.bytes(), entry.offset + field.offset)) {
+    } else if (!pwrite_all(file_, from, tensor.bytes(), entry.offset + field.offset)) {
       give_up("written: " + error_text());
       return false;
     }

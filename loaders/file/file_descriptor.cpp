@@ -53,4 +53,16 @@ std::int64_t pread_all(int file, std::byte* to, std::size_t bytes, std::uint64_t
   return static_cast<std::int64_t>(done);
 }
 
+bool pwrite_all(int file, const std::byte* from, std::size_t bytes, std::uint64_t offset) noexcept {
+  while (bytes > 0) {
+    const ssize_t put = ::pwrite(file, from, bytes, static_cast<off_t>(offset));
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return false;
+    from += put;
+    offset += static_cast<std::uint64_t>(put);
+    bytes -= static_cast<std::size_t>(put);
+  }
+  return true;
+}
+
 }  // namespace headrace::inline v1::detail

@@ -3,19 +3,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace headrace::inline v1::detail {
 
-/// A file open for reading; closed with the object.
+/// An open file; closed with the object.
 class FileDescriptor {
  public:
   /// Takes the descriptor over.
   explicit FileDescriptor(int number) noexcept : number_(number) {}
-  /// Does not wait for pipes. number() is -1 when it cannot be opened; errno says why.
+  /// For reading; does not wait for pipes. number() is -1 when it cannot be opened; errno says why.
   explicit FileDescriptor(const char* path) noexcept;
   ~FileDescriptor();
   FileDescriptor(FileDescriptor&& other) noexcept : number_(other.number_) { other.number_ = -1; }
-  FileDescriptor& operator=(FileDescriptor&&) = delete;
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
   int number() const noexcept { return number_; }
 
  private:
@@ -32,5 +36,8 @@ std::string error_text();
 /// Bytes that could be read from `offset` on, fewer than asked for only at the file's end; -1 and
 /// errno for an error.
 std::int64_t pread_all(int file, std::byte* to, std::size_t bytes, std::uint64_t offset) noexcept;
+
+/// Whether all was written from `offset` on; errno says why it was not.
+bool pwrite_all(int file, const std::byte* from, std::size_t bytes, std::uint64_t offset) noexcept;
 
 }  // namespace headrace::inline v1::detail

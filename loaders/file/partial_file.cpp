@@ -67,15 +67,7 @@ bool PartialFile::read(void* to, std::size_t bytes, std::uint64_t offset) const 
 }
 
 void PartialFile::write(const void* from, std::size_t bytes, std::uint64_t offset) {
-  const auto* at = static_cast<const std::byte*>(from);
-  while (bytes > 0) {
-    const ssize_t got = ::pwrite(file_, at, bytes, static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) fail("write");
-    at += got;
-    offset += static_cast<std::uint64_t>(got);
-    bytes -= static_cast<std::size_t>(got);
-  }
+  if (!pwrite_all(file_, static_cast<const std::byte*>(from), bytes, offset)) fail("write");
 }
 
 void PartialFile::resize(std::uint64_t bytes) {

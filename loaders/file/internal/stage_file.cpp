@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
-#include <utility>
 
 #include <libdeflate.h>
 
@@ -23,21 +23,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t copied_piece_bytes = std::size_t{4} << 20;
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const noexcept { return number_; }
-  int release() noexcept { return std::exchange(number_, -1); }
-
- private:
-  int number_;
-};
 
 std::string who(const std::filesystem::path& name, const Stage& stage) {
   return "[stage] " + printable(name.native()) + " to " + printable(stage.folder.native()) + ": ";
@@ -81,28 +66,23 @@ std::size_t read_piece(int from, std::byte* to, std::uint64_t offset, const std:
   }
 }
 
-void write_piece(int to, const std::byte* from, std::size_t bytes, const std::string& who) {
-  while (bytes > 0) {
-    const ssize_t put = ::write(to, from, bytes);
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) {
-      throw ResourceError(who + "could not be written (" + std::strerror(errno) +
-                          "); free some room or choose another folder");
-    }
-    from += put;
-    bytes -= static_cast<std::size_t>(put);
+void write_piece(int to, std::span<const std::byte> piece, std::uint64_t offset,
+                 const std::string& who) {
+  if (!pwrite_all(to, piece.data(), piece.size(), offset)) {
+    throw ResourceError(who + "could not be written (" + std::strerror(errno) +
+                        "); free some room or choose another folder");
   }
 }
 
 }  // namespace
 
-int stage_file(int descriptor, const std::filesystem::path& name, const Stage& stage) {
+FileDescriptor stage_file(int descriptor, const std::filesystem::path& name, const Stage& stage) {
   struct stat now {};
   if (::fstat(descriptor, &now) != 0)
     throw DataError(who(name, stage) + "could not be looked at (" + std::strerror(errno) + ")");
   const auto bytes = static_cast<std::uint64_t>(now.st_size);
-  Descriptor copy(nameless(stage.folder));
-  if (copy.get() < 0) {
+  FileDescriptor copy(nameless(stage.folder));
+  if (copy.number() < 0) {
     throw ConfigError(who(name, stage) + "the folder must be one that can be written, got: " +
                       std::strerror(errno) + "; choose another");
   }
@@ -113,12 +93,13 @@ int stage_file(int descriptor, const std::filesystem::path& name, const Stage& s
   std::uint64_t done = 0;
   while (const std::size_t got = read_piece(descriptor, piece.get(), done, who(name, stage))) {
     read_sum = libdeflate_crc32(read_sum, piece.get(), got);
-    write_piece(copy.get(), piece.get(), got, who(name, stage));
+    write_piece(copy.number(), {piece.get(), got}, done, who(name, stage));
     done += got;
     if (stage.on_progress && done < bytes) stage.on_progress({name, done, bytes});
   }
   std::uint64_t checked = 0;
-  while (const std::size_t got = read_piece(copy.get(), piece.get(), checked, who(name, stage))) {
+  while (const std::size_t got =
+             read_piece(copy.number(), piece.get(), checked, who(name, stage))) {
     copy_sum = libdeflate_crc32(copy_sum, piece.get(), got);
     checked += got;
   }
@@ -129,7 +110,7 @@ int stage_file(int descriptor, const std::filesystem::path& name, const Stage& s
   }
   if (stage.on_progress) stage.on_progress({name, bytes, bytes});
   say_done(bytes, name, stage, begun);
-  return copy.release();
+  return copy;
 }
 
 }  // namespace headrace::inline v1::detail

@@ -112,20 +112,11 @@ bool all_inside(std::span<const ChunkPlace> places, std::uint64_t file_bytes) {
 
 /// Writes all and brings it on the disk; errno of what failed, else 0.
 int write_synced(const std::filesystem::path& path, std::span<const std::byte> bytes) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (file < 0) return errno;
-  int error = 0;
-  while (!bytes.empty() && error == 0) {
-    const ssize_t put = ::write(file, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0)
-      error = errno;
-    else
-      bytes = bytes.subspan(static_cast<std::size_t>(put));
-  }
-  if (error == 0 && ::fsync(file) != 0) error = errno;
-  ::close(file);
-  return error;
+  const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  const bool written = file.number() >= 0 &&
+                       pwrite_all(file.number(), bytes.data(), bytes.size(), 0) &&
+                       ::fsync(file.number()) == 0;
+  return written ? 0 : errno;
 }
 
 }  // namespace

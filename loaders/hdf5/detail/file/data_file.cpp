@@ -14,7 +14,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 namespace headrace::inline v1::detail {
 namespace {
@@ -38,35 +37,22 @@ int open_regular(const std::filesystem::path& path) {
 }  // namespace
 
 DataFile::DataFile(std::filesystem::path path, const Stage& stage)
-    : path_(std::move(path)), descriptor_(open_regular(path_)) {
-  try {
-    named_ = times();
-    if (!stage.folder.empty()) {
-      const int copy = stage_file(descriptor_, path_, stage);
-      ::close(std::exchange(descriptor_, copy));
-    }
-    opened_ = times();
-  } catch (...) {
-    ::close(descriptor_);
-    throw;
-  }
+    : path_(std::move(path)), file_(open_regular(path_)), named_(times()) {
+  if (!stage.folder.empty()) file_ = stage_file(file_.number(), path_, stage);
+  opened_ = times();
 }
 
 DataFile::DataFile(std::filesystem::path path, const Handed& handed)
     : path_(std::move(path)),
-      descriptor_(handed.descriptor),
+      file_(handed.descriptor),
       named_(handed.named),
       opened_(handed.opened) {
   require_unchanged();
 }
 
-DataFile::~DataFile() {
-  ::close(descriptor_);
-}
-
 DataFile::Times DataFile::times() const {
   struct stat now {};
-  if (::fstat(descriptor_, &now) != 0) fail_read(errno);
+  if (::fstat(file_.number(), &now) != 0) fail_read(errno);
   return {static_cast<std::uint64_t>(now.st_size), now.st_mtim.tv_sec, now.st_mtim.tv_nsec};
 }
 
@@ -82,7 +68,7 @@ FileIdentity DataFile::identity() const {
 }
 
 void DataFile::read(void* to, std::size_t bytes, std::uint64_t offset) const {
-  const std::int64_t got = pread_all(descriptor_, static_cast<std::byte*>(to), bytes, offset);
+  const std::int64_t got = pread_all(file_.number(), static_cast<std::byte*>(to), bytes, offset);
   if (got != static_cast<std::int64_t>(bytes)) fail_read(got < 0 ? errno : 0);
 }
 

@@ -30,7 +30,6 @@ class DataFile {
   explicit DataFile(std::filesystem::path path, const Stage& stage = {});
   /// Throws DataError when the file was changed since.
   DataFile(std::filesystem::path path, const Handed& handed);
-  ~DataFile();
   DataFile(const DataFile&) = delete;
   DataFile& operator=(const DataFile&) = delete;
 
@@ -45,7 +44,7 @@ class DataFile {
   /// shorter now or cannot be read.
   void read(void* to, std::size_t bytes, std::uint64_t offset) const;
   /// The descriptor, for vectored reads.
-  int descriptor() const noexcept { return descriptor_; }
+  int descriptor() const noexcept { return file_.number(); }
   /// Throws DataError naming the file when its size or time of change is not that of the opening.
   void require_unchanged() const;
   [[noreturn]] void fail_read(int error) const;
@@ -54,7 +53,7 @@ class DataFile {
   Times times() const;
 
   std::filesystem::path path_;
-  int descriptor_ = -1;
+  FileDescriptor file_;
   Times named_{};   ///< of the file under its path
   Times opened_{};  ///< of the descriptor
 };

@@ -67,8 +67,8 @@ detail::FileDescriptor ImagePack::State::open_file(const std::filesystem::path& 
   struct stat status {};
   const bool regular = ::fstat(original.number(), &status) == 0 && S_ISREG(status.st_mode);
   if (!regular) return original;  // open() says so
-  return detail::FileDescriptor(
-      detail::stage_file(original.number(), name, {options.stage, options.log, options.on_stage}));
+  return detail::stage_file(original.number(), name,
+                            {options.stage, options.log, options.on_stage});
 }
 
 void ImagePack::State::open() {
