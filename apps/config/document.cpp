@@ -6,6 +6,7 @@
 #include <charconv>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <yaml-cpp/exceptions.h>
@@ -86,9 +87,7 @@ const Entry* Node::find(std::string_view key) const {
 }
 
 Entry* Node::find(std::string_view key) {
-  const auto it =
-      std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.key == key; });
-  return it == entries.end() ? nullptr : &*it;
+  return const_cast<Entry*>(std::as_const(*this).find(key));
 }
 
 std::string describe(const Node& node) {
@@ -175,6 +174,10 @@ const Node* find_path(const Node& document, std::string_view path) {
     path = dot == std::string_view::npos ? std::string_view{} : path.substr(dot + 1);
   }
   return node;
+}
+
+Node* find_path(Node& document, std::string_view path) {
+  return const_cast<Node*>(find_path(std::as_const(document), path));
 }
 
 }  // namespace headrace::inline v1::app

@@ -76,5 +76,6 @@ HEADRACE_API void apply_override(Node& root, const std::string& assignment,
 
 /// The value at a path, "training.schedule"; null where there is none.
 HEADRACE_API const Node* find_path(const Node& document, std::string_view path);
+HEADRACE_API Node* find_path(Node& document, std::string_view path);
 
 }  // namespace headrace::inline v1::app

@@ -23,14 +23,6 @@ void set(Node& stage, const StageChange& change) {
   set(stage, "evaluation_batch", change.evaluation_batch);
 }
 
-Node* node_at(Node& document, const std::string& path) {
-  const auto dot = path.find('.');
-  Entry* entry = document.find(path.substr(0, dot));
-  if (entry == nullptr || dot == std::string::npos)
-    return entry == nullptr ? nullptr : &entry->value;
-  return node_at(entry->value, path.substr(dot + 1));
-}
-
 constexpr std::string_view section = "training.";
 
 // What stages of a list say themselves about a key of the section.
@@ -60,7 +52,7 @@ std::optional<std::string> yaml_with(const TrainingJob& job, const std::string& 
     known = wanted;
     changed = true;
   };
-  Node* known = node_at(document, path);
+  Node* known = find_path(document, path);
   if (known == nullptr) return std::nullopt;
   change(*known);
   for (Node* own : of_stages(document, path))

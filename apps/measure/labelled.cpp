@@ -16,14 +16,4 @@ std::string labelled(std::string_view label, std::string_view text, std::size_t 
   return lines;
 }
 
-std::size_t width_of(std::string_view table) {
-  std::size_t widest = 0;
-  for (std::size_t first = 0; first < table.size();) {
-    const std::size_t end = std::min(table.find('\n', first), table.size());
-    widest = std::max(widest, text_width(table.substr(first, end - first)));
-    first = end + 1;
-  }
-  return widest;
-}
-
 }  // namespace headrace::inline v1::app

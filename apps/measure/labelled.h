@@ -10,7 +10,4 @@ namespace headrace::inline v1::app {
 /// other lines below the first's text; with a line end.
 std::string labelled(std::string_view label, std::string_view text, std::size_t columns);
 
-/// The width of the widest line of a table, in columns.
-std::size_t width_of(std::string_view table);
-
 }  // namespace headrace::inline v1::app

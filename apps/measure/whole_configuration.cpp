@@ -8,14 +8,6 @@
 namespace headrace::inline v1::app {
 namespace {
 
-const Node* node_at(const Node& node, std::string_view path) {
-  const auto dot = path.find('.');
-  const Entry* entry = node.find(path.substr(0, dot));
-  if (entry == nullptr) return nullptr;
-  return dot == std::string_view::npos ? &entry->value
-                                       : node_at(entry->value, path.substr(dot + 1));
-}
-
 void read_loader(WholeConfiguration& whole) {
   const auto config = std::make_shared<LoaderConfig>();
   std::string kind = loader_kind;
@@ -35,7 +27,7 @@ std::string WholeConfiguration::yaml() const {
 }
 
 std::optional<std::string> WholeConfiguration::value(std::string_view path) const {
-  const Node* node = node_at(full, path);
+  const Node* node = find_path(full, path);
   if (node == nullptr || node->kind != Node::Kind::scalar) return std::nullopt;
   return node->text;
 }

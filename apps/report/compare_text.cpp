@@ -32,14 +32,6 @@ std::string wrapped(const std::string& text, std::size_t columns) {
   return lines + line + '\n';
 }
 
-std::size_t width_of(const std::string& text) {
-  std::size_t width = 0;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);)
-    width = std::max(width, text_width(line));
-  return width;
-}
-
 std::string keys_text(const std::vector<KeyDifference>& keys, const Places& runs,
                       std::size_t columns) {
   std::size_t key_width = 3;

@@ -64,6 +64,16 @@ std::size_t text_width(std::string_view text) {
   return width;
 }
 
+std::size_t width_of(std::string_view table) {
+  std::size_t widest = 0;
+  for (std::size_t first = 0; first < table.size();) {
+    const std::size_t end = std::min(table.find('\n', first), table.size());
+    widest = std::max(widest, text_width(table.substr(first, end - first)));
+    first = end + 1;
+  }
+  return widest;
+}
+
 std::string clean_text(std::string_view text, std::size_t columns) {
   const bool cut = text_width(text) > columns;
   const std::size_t room = cut && columns > 0 ? columns - 1 : columns;

@@ -11,6 +11,9 @@ namespace headrace::inline v1::app {
 /// Independent of the locale.
 std::size_t text_width(std::string_view text);
 
+/// The width of the widest line of a table, in columns.
+std::size_t width_of(std::string_view table);
+
 /// The text without control characters (each becomes '?'; a file's name may hold escapes), cut to
 /// at most `columns` columns; a cut shows as "…".
 std::string clean_text(std::string_view text, std::size_t columns = static_cast<std::size_t>(-1));

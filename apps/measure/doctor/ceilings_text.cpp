@@ -2,6 +2,7 @@
 #include <headrace/apps/measure/doctor/environment.h>
 #include <headrace/apps/measure/labelled.h>
 #include <headrace/apps/terminal/table.h>
+#include <headrace/apps/terminal/text_width.h>
 #include <headrace/monitor/format.h>
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 #include <headrace/apps/measure/doctor/read_speed.h>
 #include <headrace/apps/run/seconds_since.h>
+#include <headrace/loaders/file/file_descriptor.h>
 
 #include <algorithm>
 #include <chrono>
@@ -18,24 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
+using headrace::detail::FileDescriptor;
 
 constexpr std::size_t page = 4096;
 constexpr std::size_t read_at_once = std::size_t{1} << 20;
 constexpr std::size_t random_piece = std::size_t{128} << 10;
-
-class OpenFile {
- public:
-  explicit OpenFile(int file) : file_(file) {}
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  ~OpenFile() {
-    if (file_ >= 0) ::close(file_);
-  }
-  int get() const { return file_; }
-
- private:
-  int file_;
-};
 
 struct DataFile {
   fs::path path;
@@ -96,11 +84,11 @@ class Reader {
 
   // False where nothing could be read.
   bool read(const fs::path& path, Piece piece, int advice) {
-    const OpenFile probe(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (probe.get() < 0) return false;
+    const FileDescriptor probe(path.c_str());
+    if (probe.number() < 0) return false;
     const auto first = static_cast<off_t>(piece.first);
-    ::posix_fadvise(probe.get(), first, static_cast<off_t>(piece.bytes), POSIX_FADV_DONTNEED);
-    cached_ += cached_bytes(probe.get(), piece);
+    ::posix_fadvise(probe.number(), first, static_cast<off_t>(piece.bytes), POSIX_FADV_DONTNEED);
+    cached_ += cached_bytes(probe.number(), piece);
     const auto start = Clock::now();
     const std::uint64_t read = read_opened(path, piece, advice);
     seconds_ += seconds_since(start);
@@ -114,14 +102,14 @@ class Reader {
 
  private:
   std::uint64_t read_opened(const fs::path& path, const Piece& piece, int advice) {
-    const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (file.get() < 0) return 0;
-    ::posix_fadvise(file.get(), 0, 0, advice);
+    const FileDescriptor file(path.c_str());
+    if (file.number() < 0) return 0;
+    ::posix_fadvise(file.number(), 0, 0, advice);
     std::uint64_t read = 0;
     while (read < piece.bytes) {
       const std::size_t wanted = std::min<std::size_t>(buffer_.size(), piece.bytes - read);
       const ssize_t got =
-          ::pread(file.get(), buffer_.data(), wanted, static_cast<off_t>(piece.first + read));
+          ::pread(file.number(), buffer_.data(), wanted, static_cast<off_t>(piece.first + read));
       if (got <= 0) break;
       read += static_cast<std::uint64_t>(got);
     }
@@ -194,16 +182,16 @@ std::optional<ReadSpeed> measure_read_speed(const fs::path& data, const ReadSpee
 }
 
 std::optional<double> measure_fsync(const fs::path& folder) {
-  const OpenFile file(nameless_file(folder));
-  if (file.get() < 0) return std::nullopt;
+  const FileDescriptor file(nameless_file(folder));
+  if (file.number() < 0) return std::nullopt;
   const std::vector<std::byte> block(page, std::byte{1});
   constexpr double most_s = 1.0;
   std::vector<double> times;
   const auto began = Clock::now();
   while (times.size() < 5 && (times.empty() || seconds_since(began) < most_s)) {
     const auto start = Clock::now();
-    if (::write(file.get(), block.data(), block.size()) != static_cast<ssize_t>(block.size()) ||
-        ::fsync(file.get()) != 0)
+    if (::write(file.number(), block.data(), block.size()) != static_cast<ssize_t>(block.size()) ||
+        ::fsync(file.number()) != 0)
       return std::nullopt;
     times.push_back(seconds_since(start));
   }

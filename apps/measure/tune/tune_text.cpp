@@ -1,6 +1,7 @@
 #include <headrace/apps/measure/labelled.h>
 #include <headrace/apps/measure/tune/tune.h>
 #include <headrace/apps/terminal/table.h>
+#include <headrace/apps/terminal/text_width.h>
 #include <headrace/monitor/format.h>
 
 #include <string>

@@ -1,5 +1,5 @@
 #include <headrace/apps/measure/ceilings.h>
-#include <headrace/apps/measure/labelled.h>
+#include <headrace/apps/terminal/text_width.h>
 #include <headrace/tests/apps/started_program.h>
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // The search alone, on a machine that is a formula.
 #include <headrace/apps/config/exit_codes.h>
 #include <headrace/apps/jobs/jobs.h>
-#include <headrace/apps/measure/labelled.h>
 #include <headrace/apps/measure/tune/tune.h>
+#include <headrace/apps/terminal/text_width.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/apps/measure/formula_machine.h>
 #include <headrace/tests/apps/started_program.h>
