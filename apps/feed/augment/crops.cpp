@@ -40,21 +40,26 @@ Sized sized(Sized part, const CropSize& size, const AugmentContext& context) {
   return part;
 }
 
+template <class Part>
+struct SizedCrop {
+  CropSize size{};
+  Part part{};
+};
+
+template <class Part>
+ImageGeometry geometry_of(const std::any& held, const AugmentContext& context) {
+  const auto& crop = std::any_cast<const SizedCrop<Part>&>(held);
+  return sized(crop.part, crop.size, context);
+}
+
 }  // namespace
 
 }  // namespace headrace::inline v1::app
 
 namespace headrace::inline v1::app::operations {
-namespace {
-
-struct SizedRandomCrop {
-  CropSize size{};
-  RandomResizedCrop part{};
-};
-
-}  // namespace
 
 AugmentRow random_resized_crop() {
+  using SizedRandomCrop = SizedCrop<RandomResizedCrop>;
   AugmentRow row = augment_row<SizedRandomCrop>(
       {.name = "random_resized_crop",
        .doc = "a random part, resized; where files are decoded no more than it is decoded",
@@ -73,23 +78,12 @@ AugmentRow random_resized_crop() {
             CropImage{.crop = sized(crop.part, crop.size, builder.context()), .flip = flip},
             builder);
       });
-  row.geometry = [](const std::any& held, const AugmentContext& context) -> ImageGeometry {
-    const auto& crop = std::any_cast<const SizedRandomCrop&>(held);
-    return sized(crop.part, crop.size, context);
-  };
+  row.geometry = geometry_of<RandomResizedCrop>;
   return row;
 }
 
-namespace {
-
-struct SizedCenterCrop {
-  CropSize size{};
-  ResizedCenterCrop part{};
-};
-
-}  // namespace
-
 AugmentRow resized_center_crop() {
+  using SizedCenterCrop = SizedCrop<ResizedCenterCrop>;
   AugmentRow row = augment_row<SizedCenterCrop>(
       {.name = "resized_center_crop",
        .doc = "the shorter side resized, then the middle taken",
@@ -102,10 +96,7 @@ AugmentRow resized_center_crop() {
       [](const SizedCenterCrop& crop, AugmentBuilder& builder) {
         add_with_masks(CropImage{.crop = sized(crop.part, crop.size, builder.context())}, builder);
       });
-  row.geometry = [](const std::any& held, const AugmentContext& context) -> ImageGeometry {
-    const auto& crop = std::any_cast<const SizedCenterCrop&>(held);
-    return sized(crop.part, crop.size, context);
-  };
+  row.geometry = geometry_of<ResizedCenterCrop>;
   return row;
 }
 

@@ -15,6 +15,26 @@ struct Distance {
   LabelStep step{};
 };
 
+template <class Op>
+struct OfLabels {
+  Op op{};
+  LabelStep step{};
+};
+
+// A row of an operation that adds one field, whose keys are its own and those of the step.
+template <class Op, class Describe>
+AugmentRow label_row(AugmentRow row, const Describe& describe_op) {
+  return augment_row<OfLabels<Op>>(
+      std::move(row),
+      [describe_op](Fields& fields, OfLabels<Op>& made) {
+        describe_op(fields, made.op);
+        describe(fields, made.step);
+      },
+      [](OfLabels<Op> made, AugmentBuilder& builder) {
+        add_of_labels(std::move(made.op), made.step, 1, builder);
+      });
+}
+
 }  // namespace
 
 AugmentRow distance_transform() {
@@ -37,139 +57,64 @@ AugmentRow distance_transform() {
       });
 }
 
-namespace {
-
-struct Thinned {
-  Skeleton op{};
-  LabelStep step{};
-};
-
-}  // namespace
-
 AugmentRow skeleton() {
-  return augment_row<Thinned>(
+  return label_row<Skeleton>(
       {.name = "skeleton",
        .doc = "adds the skeleton of the label for the skeleton recall loss, uint8"},
-      [](Fields& fields, Thinned& thinned) {
-        fields.key("labels", thinned.op.labels,
+      [](Fields& fields, Skeleton& thinned) {
+        fields.key("labels", thinned.labels,
                    {.doc = "that are thinned, as one; []: all but 0 and ignore"});
-        fields.key("grow", thinned.op.grow,
+        fields.key("grow", thinned.grow,
                    {.doc = "by the 6 neighbours, after thinning",
                     .unit = "times",
                     .min = 0.0,
                     .max = 100.0});
-        fields.key("keep_labels", thinned.op.keep_labels,
+        fields.key("keep_labels", thinned.keep_labels,
                    {.doc = "the skeleton has the voxels' labels, 0 to 255, and nothing outside of "
                            "them; else 1"});
-        fields.key("slices", thinned.op.slices,
-                   {.doc = "each slice along z is thinned on its own"});
-        fields.key("to", thinned.op.to, {.doc = "name of the field"});
-        describe(fields, thinned.step);
-      },
-      [](Thinned thinned, AugmentBuilder& builder) {
-        add_of_labels(thinned.op, thinned.step, 1, builder);
+        fields.key("slices", thinned.slices, {.doc = "each slice along z is thinned on its own"});
+        fields.key("to", thinned.to, {.doc = "name of the field"});
       });
 }
 
-}  // namespace headrace::inline v1::app::operations
-
-namespace headrace::inline v1::app {
-namespace {
-
-struct SkeletonStep {
-  SoftSkeleton op{};
-  LabelStep step{};
-};
-
-}  // namespace
-
-std::optional<SkeletonMade> soft_skeleton_made(const AugmentList& list) {
-  for (const AugmentEntry& entry : list)
-    if (const auto* made = std::any_cast<SkeletonStep>(&entry.parameters))
-      return SkeletonMade{.iterations = made->op.iterations,
-                          .cube = made->op.operators == SoftSkeleton::Operators::cube};
-  return {};
-}
-
-namespace operations {
-
 AugmentRow soft_skeleton() {
-  return augment_row<SkeletonStep>(
+  return label_row<SoftSkeleton>(
       {.name = "soft_skeleton",
        .doc = "adds the soft skeleton of the label, for clDice and the skeleton term, uint8"},
-      [](Fields& fields, SkeletonStep& made) {
-        fields.key("iterations", made.op.iterations,
+      [](Fields& fields, SoftSkeleton& made) {
+        fields.key("iterations", made.iterations,
                    {.doc = "as the term has: half of the largest thickness",
                     .unit = "voxels",
                     .min = 1.0,
                     .max = 64.0});
         fields.choice(
-            "by", made.op.operators,
+            "by", made.operators,
             {{"cross", SoftSkeleton::Operators::cross}, {"cube", SoftSkeleton::Operators::cube}},
             {.doc = "what erodes: the six neighbours, or the cube of 27"});
-        fields.key("labels", made.op.labels,
+        fields.key("labels", made.labels,
                    {.doc = "that are looked at, as one; []: all but 0 and ignore"});
-        fields.key("to", made.op.to, {.doc = "name of the field"});
-        describe(fields, made.step);
-      },
-      [](SkeletonStep made, AugmentBuilder& builder) {
-        add_of_labels(made.op, made.step, 1, builder);
+        fields.key("to", made.to, {.doc = "name of the field"});
       });
 }
 
-}  // namespace operations
-
-namespace {
-
-struct BettiStep {
-  BettiTargets op{};
-  LabelStep step{};
-};
-
-}  // namespace
-
-std::optional<std::int64_t> betti_side(const AugmentList& list) {
-  for (const AugmentEntry& entry : list)
-    if (const auto* made = std::any_cast<BettiStep>(&entry.parameters)) return made->op.side;
-  return {};
-}
-
-namespace operations {
-
 AugmentRow betti_targets() {
-  return augment_row<BettiStep>(
+  return label_row<BettiTargets>(
       {.name = "betti_targets",
        .doc = "adds the Betti numbers of the label in the patch's middle, for the topology term, "
               "int32 [3]"},
-      [](Fields& fields, BettiStep& made) {
-        fields.key("side", made.op.side,
+      [](Fields& fields, BettiTargets& made) {
+        fields.key("side", made.side,
                    voxels("most of the crop in the middle, along each axis", 2.0, 2048.0));
-        fields.key("labels", made.op.labels,
+        fields.key("labels", made.labels,
                    {.doc = "that are looked at, as one; []: all but 0 and ignore"});
-        fields.key("to", made.op.to, {.doc = "name of the field"});
-        describe(fields, made.step);
-      },
-      [](BettiStep made, AugmentBuilder& builder) {
-        add_of_labels(made.op, made.step, 1, builder);
+        fields.key("to", made.to, {.doc = "name of the field"});
       });
 }
-
-}  // namespace operations
-}  // namespace headrace::inline v1::app
-
-namespace headrace::inline v1::app::operations {
-namespace {
-
-struct Targets {
-  DeepSupervisionTargets op{};
-  LabelStep step{};
-};
-
-}  // namespace
 
 AugmentRow deep_supervision_targets() {
   using Rule = DeepSupervisionTargets::Rule;
   using Sides = DeepSupervisionTargets::Sides;
+  using Targets = OfLabels<DeepSupervisionTargets>;
   return augment_row<Targets>(
       {.name = "deep_supervision_targets",
        .doc = "adds the label at smaller sizes, as label_1, label_2, ...",
@@ -193,3 +138,22 @@ AugmentRow deep_supervision_targets() {
 }
 
 }  // namespace headrace::inline v1::app::operations
+
+namespace headrace::inline v1::app {
+
+std::optional<SkeletonMade> soft_skeleton_made(const AugmentList& list) {
+  for (const AugmentEntry& entry : list)
+    if (const auto* made = std::any_cast<operations::OfLabels<SoftSkeleton>>(&entry.parameters))
+      return SkeletonMade{.iterations = made->op.iterations,
+                          .cube = made->op.operators == SoftSkeleton::Operators::cube};
+  return {};
+}
+
+std::optional<std::int64_t> betti_side(const AugmentList& list) {
+  for (const AugmentEntry& entry : list)
+    if (const auto* made = std::any_cast<operations::OfLabels<BettiTargets>>(&entry.parameters))
+      return made->op.side;
+  return {};
+}
+
+}  // namespace headrace::inline v1::app
