@@ -22,26 +22,6 @@ Covered covered(std::int64_t at, std::int64_t from, std::int64_t to) {
   return {at * from / to, ((at + 1) * from + to - 1) / to};
 }
 
-/// nearest_exact() along each axis, along x by the table `columns`.
-template <class Label>
-void shrink_nearest(const Label* from, const LabelGrid& grid, const LabelGrid& small,
-                    const std::int32_t* columns, Label* to) {
-  for (std::int64_t z = 0; z < small.depth; ++z) {
-    const Label* plane = from + nearest_exact(z, grid.depth, small.depth) * grid.plane();
-    for (std::int64_t y = 0; y < small.height; ++y) {
-      const Label* row = plane + nearest_exact(y, grid.height, small.height) * grid.width;
-      for (std::int64_t x = 0; x < small.width; ++x)
-        *to++ = row[columns[x]];
-    }
-  }
-}
-
-/// Writes nearest_exact() of each x.
-void make_columns(std::int64_t from, std::int64_t to, std::int32_t* columns) {
-  for (std::int64_t x = 0; x < to; ++x)
-    columns[x] = static_cast<std::int32_t>(nearest_exact(x, from, to));
-}
-
 /// Whether b is to be kept rather than a: foreground before `ignore` before 0, large before small.
 template <class Label>
 bool stronger(Label b, Label a, std::int64_t ignore) {
@@ -152,14 +132,15 @@ void DeepSupervisionTargets::operator()(Sample& sample) const {
   auto* columns = scratch.reserve<std::int32_t>(static_cast<std::size_t>(grid.width));
   for (std::size_t level = 0; level < factors.size(); ++level) {
     const detail::LabelGrid small = smaller(grid, factors[level], sides);
-    detail::make_columns(grid.width, small.width, columns);
+    const detail::GridChange change{{grid.depth, grid.height, grid.width},
+                                    {small.depth, small.height, small.width}};
     const Tensor& to = sample.make(level_name(field, level), label.dtype(),
                                    detail::with_grid(label.shape(), small));
     detail::with_labels(label, [&](const auto* from) {
       using Label = std::remove_cvref_t<decltype(*from)>;
       auto* out = to.template data<Label>();
       if (rule == Rule::nearest) {
-        detail::shrink_nearest(from, grid, small, columns, out);
+        detail::take_nearest(from, change, columns, out);
       } else {
         detail::shrink_surface(from, grid, small, ignore, out);
       }

@@ -10,22 +10,6 @@ namespace {
 
 using detail::LinearTap;
 
-template <class Label>
-void take_nearest(const Label* labels, const LabelResampling& of, Label* out) {
-  const GridExtent &from = of.from, &to = of.to;
-  std::vector<std::int64_t> along_x;
-  for (std::int64_t x = 0; x < to[2]; ++x)
-    along_x.push_back(detail::nearest_exact(x, from[2], to[2]));
-  for (std::int64_t z = 0; z < to[0]; ++z) {
-    const Label* slice = labels + detail::nearest_exact(z, from[0], to[0]) * from[1] * from[2];
-    for (std::int64_t y = 0; y < to[1]; ++y) {
-      const Label* row = slice + detail::nearest_exact(y, from[1], to[1]) * from[2];
-      for (const std::int64_t x : along_x)
-        *out++ = row[x];
-    }
-  }
-}
-
 std::vector<LinearTap> taps_of(std::int64_t from, std::int64_t to) {
   std::vector<LinearTap> taps;
   for (std::int64_t at = 0; at < to; ++at)
@@ -90,7 +74,8 @@ void resample(std::span<const Label> labels, const LabelResampling& of, std::spa
                       " and " + std::to_string(out.size()));
   }
   if (of.rule == LabelResampling::Rule::nearest) {
-    take_nearest(labels.data(), of, out.data());
+    std::vector<std::int64_t> columns(static_cast<std::size_t>(of.to[2]));
+    detail::take_nearest(labels.data(), {of.from, of.to}, columns.data(), out.data());
   } else {
     take_heaviest(labels.data(), of, out.data());
   }

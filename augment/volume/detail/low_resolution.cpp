@@ -119,24 +119,6 @@ namespace headrace::inline v1::detail {
 namespace {
 HWY_EXPORT(raise_resolution);
 
-void choose(const LowResolutionTask& task) {
-  const Voxels& small = task.small;
-  for (std::int64_t x = 0; x < small.width; ++x) {
-    task.taps.first[x] = static_cast<std::int32_t>(nearest_exact(x, task.shape.width, small.width));
-  }
-  float* to = small.data;
-  for (std::int64_t z = 0; z < small.depth; ++z) {
-    const float* plane =
-        task.data + nearest_exact(z, task.shape.depth, small.depth) * task.shape.plane();
-    for (std::int64_t y = 0; y < small.height; ++y) {
-      const float* row =
-          plane + nearest_exact(y, task.shape.height, small.height) * task.shape.width;
-      for (std::int64_t x = 0; x < small.width; ++x)
-        *to++ = row[task.taps.first[x]];
-    }
-  }
-}
-
 void make_taps(const LowResolutionTask& task) {
   for (std::int64_t x = 0; x < task.shape.width; ++x) {
     const LinearTap tap = linear_tap(x, task.small.width, task.shape.width);
@@ -192,15 +174,10 @@ bool lower_resolution(float* data, const Voxels& shape, const std::array<std::in
                .of_first = taps + 2 * shape.width,
                .of_second = taps + 3 * shape.width};
   task.small.data = task.wide + small[1] * shape.width;
-  const std::ptrdiff_t entry = target < 0 ? 0 : vector_target(target);
-  if (entry < 0) return false;
-  choose(task);
+  const GridChange change{{shape.depth, shape.height, shape.width}, small};
+  take_nearest(data, change, task.taps.first, task.small.data);
   make_taps(task);
-  if (target < 0) {
-    HWY_DYNAMIC_DISPATCH(raise_resolution)(task);
-  } else {
-    HWY_DISPATCH_TABLE(raise_resolution)[entry](task);
-  }
+  HEADRACE_RUN(raise_resolution, task);
   return true;
 }
 

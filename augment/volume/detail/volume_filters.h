@@ -42,6 +42,28 @@ struct LinearTap {
 };
 LinearTap linear_tap(std::int64_t at, std::int64_t from, std::int64_t to);
 
+/// From one grid to another.
+struct GridChange {
+  std::array<std::int64_t, 3> from;
+  std::array<std::int64_t, 3> to;
+};
+
+/// nearest_exact() along each axis; `columns` is memory for one row of `to`.
+template <class Value, class Index>
+void take_nearest(const Value* values, const GridChange& change, Index* columns, Value* out) {
+  const auto& [from, to] = change;
+  for (std::int64_t x = 0; x < to[2]; ++x)
+    columns[x] = static_cast<Index>(nearest_exact(x, from[2], to[2]));
+  for (std::int64_t z = 0; z < to[0]; ++z) {
+    const Value* plane = values + nearest_exact(z, from[0], to[0]) * from[1] * from[2];
+    for (std::int64_t y = 0; y < to[1]; ++y) {
+      const Value* row = plane + nearest_exact(y, from[1], to[1]) * from[2];
+      for (std::int64_t x = 0; x < to[2]; ++x)
+        *out++ = row[columns[x]];
+    }
+  }
+}
+
 /// Makes one channel {depth, height, width} of `small` by nearest-exact choice, then of the former
 /// size again by trilinear interpolation, align_corners false: x, then y, then z. In memory of the
 /// thread, low_resolution_values() floats. Targets as above.
