@@ -47,6 +47,13 @@ class HEADRACE_API BlockModule : public torch::nn::Module {
     return checkpointed({.run = run, .modules = block.modules}, {inputs...}).front();
   }
 
+  /// `run_block` of a block that is `part.forward(maps)`; this module owns the part.
+  template <typename Part>
+  at::Tensor run_part(const std::string& name, Part& part, at::Tensor maps) const {
+    return run_block(
+        name, [&part](at::Tensor x) { return part.forward(std::move(x)); }, std::move(maps));
+  }
+
  private:
   struct NamedBlock {
     std::string name;

@@ -62,9 +62,7 @@ struct Level : BlockModule {
   }
 
   Mixed forward(at::Tensor maps) {
-    maps = run_block(
-        "attention", [this](at::Tensor x) { return attention->forward(std::move(x)); },
-        std::move(maps));
+    maps = run_part("attention", *attention, std::move(maps));
     Mixed mixed = moe->forward(maps);
     mixed.maps = mixed.maps + maps;
     return mixed;

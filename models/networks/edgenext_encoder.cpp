@@ -166,18 +166,13 @@ EdgeNeXtEncoder::EdgeNeXtEncoder(const EdgeNeXtEncoderOptions& options)
 }
 
 std::array<at::Tensor, 4> EdgeNeXtEncoder::features(const at::Tensor& images) {
-  at::Tensor last = run_block(
-      "stem", [this](const at::Tensor& x) { return stem_->forward(x); }, images);
+  at::Tensor last = run_part("stem", *stem_, images);
   std::array<at::Tensor, 4> maps;
   for (std::size_t i = 0; i < maps.size(); ++i) {
     auto& stage = stages_->at<Stage>(i);
     last = stage.downsampled(std::move(last)).contiguous(at::MemoryFormat::ChannelsLast);
-    for (std::size_t j = 0; j < stage.depth(); ++j) {
-      auto& block = stage.part(j);
-      last = run_block(
-          stage_block_name(i, j), [&block](const at::Tensor& x) { return block.forward(x); },
-          std::move(last));
-    }
+    for (std::size_t j = 0; j < stage.depth(); ++j)
+      last = run_part(stage_block_name(i, j), stage.part(j), std::move(last));
     maps[i] = last;
   }
   return maps;

@@ -95,17 +95,11 @@ struct GlaucomaModule : BlockModule {
 
   at::Tensor forward(const at::Tensor& images) {
     check(images);
-    at::Tensor maps = run("stem", *stem, images);
-    maps = run("block1", *block1, std::move(maps));
-    maps = run("block2", *block2, std::move(maps));
-    maps = run("block3", *block3, std::move(maps));
+    at::Tensor maps = run_part("stem", *stem, images);
+    maps = run_part("block1", *block1, std::move(maps));
+    maps = run_part("block2", *block2, std::move(maps));
+    maps = run_part("block3", *block3, std::move(maps));
     return head->forward(at::adaptive_avg_pool2d(maps, {1, 1}).flatten(1));
-  }
-
-  template <typename Part>
-  at::Tensor run(const char* name, Part& part, at::Tensor maps) {
-    return run_block(
-        name, [&part](const at::Tensor& x) { return part.forward(x); }, std::move(maps));
   }
 
   void check(const at::Tensor& images) const {

@@ -28,12 +28,9 @@ struct PlainConvEncoder : BlockModule {
 
   std::vector<at::Tensor> forward(const at::Tensor& images) const {
     std::vector<at::Tensor> maps;
-    for (std::size_t index = 0; index < stages->parts.size(); ++index) {
-      const auto& stage = *stages->parts[index]->parts.front();
-      maps.push_back(run_block(
-          stage_name(index), [&stage](at::Tensor x) { return stage.forward(std::move(x)); },
-          maps.empty() ? images : maps.back()));
-    }
+    for (std::size_t index = 0; index < stages->parts.size(); ++index)
+      maps.push_back(run_part(stage_name(index), *stages->parts[index]->parts.front(),
+                              maps.empty() ? images : maps.back()));
     return maps;
   }
 
@@ -124,12 +121,8 @@ struct ResidualStage : BlockModule {
   }
 
   at::Tensor forward(at::Tensor x) const {
-    for (std::size_t index = 0; index < blocks->parts.size(); ++index) {
-      const ResidualBlock& block = *blocks->parts[index];
-      x = run_block(
-          block_name(index), [&block](at::Tensor maps) { return block.forward(std::move(maps)); },
-          std::move(x));
-    }
+    for (std::size_t index = 0; index < blocks->parts.size(); ++index)
+      x = run_part(block_name(index), *blocks->parts[index], std::move(x));
     return x;
   }
 
@@ -153,13 +146,8 @@ struct ResidualEncoder : BlockModule {
   std::vector<at::Tensor> forward(const at::Tensor& images) const {
     std::vector<at::Tensor> maps;
     for (const auto& stage : stages->parts)
-      maps.push_back(stage->forward(maps.empty() ? stem_of(images) : maps.back()));
+      maps.push_back(stage->forward(maps.empty() ? run_part("stem", *stem, images) : maps.back()));
     return maps;
-  }
-
-  at::Tensor stem_of(const at::Tensor& images) const {
-    return run_block(
-        "stem", [this](at::Tensor x) { return stem->forward(std::move(x)); }, images);
   }
 
   static std::shared_ptr<detail::ConvStack> make_stem(const detail::NnUNetShape& shape) {

@@ -160,10 +160,7 @@ struct ResidualUNet3dModule : BlockModule {
   // The blocks of a list from `begin` on.
   at::Tensor run(const std::string& name, Blocks& parts, at::Tensor x, std::size_t begin = 0) {
     for (std::size_t i = begin; i < parts.parts.size(); ++i)
-      x = run_block(
-          block_name(name, i),
-          [&block = *parts.parts[i]](const at::Tensor& maps) { return block.forward(maps); },
-          std::move(x));
+      x = run_part(block_name(name, i), *parts.parts[i], std::move(x));
     return x;
   }
 

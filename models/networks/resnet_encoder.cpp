@@ -205,12 +205,8 @@ std::array<at::Tensor, 5> ResNetEncoder::features(const at::Tensor& images) {
   at::Tensor last = legacy_pool_ ? at::max_pool2d(maps[0], 3, 2, 0, 1, /*ceil_mode=*/true)
                                  : at::max_pool2d(maps[0], 3, 2, 1);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    for (std::size_t j = 0; j < layers_[i]->size(); ++j) {
-      auto& block = layers_[i]->at<ResNetBlock>(j);
-      last = run_block(
-          layer_block_name(i, j), [&block](const at::Tensor& x) { return block.forward(x); },
-          std::move(last));
-    }
+    for (std::size_t j = 0; j < layers_[i]->size(); ++j)
+      last = run_part(layer_block_name(i, j), layers_[i]->at<ResNetBlock>(j), std::move(last));
     maps[i + 1] = last;
   }
   return maps;
