@@ -23,13 +23,10 @@ void VolumeBlur::operator()(Sample& sample, Random& random) const {
 
 VolumeBlurParameters VolumeBlur::draw(std::int64_t channels, Random& random) const {
   VolumeBlurParameters drawn;
-  if (!random.chance(p)) return drawn;
-  drawn.channels = detail::draw_channels(channels, channel_p, random);
-  for (std::int64_t c = 0; c < channels; ++c) {
-    if (!detail::has_channel(drawn.channels, c)) continue;
-    for (float& axis : drawn.deviations[static_cast<std::size_t>(c)])
+  drawn.channels = detail::draw_changed(*this, channels, random, [&](std::size_t c) {
+    for (float& axis : drawn.deviations[c])
       axis = static_cast<float>(detail::draw_uniform(deviation, random));
-  }
+  });
   return drawn;
 }
 

@@ -16,13 +16,9 @@ void VolumeContrast::operator()(Sample& sample, Random& random) const {
 VolumeContrastParameters VolumeContrast::draw(std::int64_t channels, Random& random) const {
   VolumeContrastParameters drawn;
   drawn.preserve_range = preserve_range;
-  if (!random.chance(p)) return drawn;
-  drawn.channels = detail::draw_channels(channels, channel_p, random);
-  for (std::int64_t c = 0; c < channels; ++c) {
-    if (!detail::has_channel(drawn.channels, c)) continue;
-    drawn.factor[static_cast<std::size_t>(c)] =
-        static_cast<float>(detail::draw_about_one(factor, random));
-  }
+  drawn.channels = detail::draw_changed(*this, channels, random, [&](std::size_t c) {
+    drawn.factor[c] = static_cast<float>(detail::draw_about_one(factor, random));
+  });
   return drawn;
 }
 

@@ -17,14 +17,11 @@ VolumeGammaParameters VolumeGamma::draw(std::int64_t channels, Random& random) c
   VolumeGammaParameters drawn;
   drawn.invert = invert;
   drawn.retain = retain_stats;
-  if (!random.chance(p)) return drawn;
-  drawn.channels = detail::draw_channels(channels, channel_p, random);
-  for (std::int64_t c = 0; c < channels; ++c) {
-    if (!detail::has_channel(drawn.channels, c)) continue;
+  drawn.channels = detail::draw_changed(*this, channels, random, [&](std::size_t c) {
     const double exponent_drawn = rule == Rule::uniform ? detail::draw_uniform(exponent, random)
                                                         : detail::draw_about_one(exponent, random);
-    drawn.exponent[static_cast<std::size_t>(c)] = static_cast<float>(exponent_drawn);
-  }
+    drawn.exponent[c] = static_cast<float>(exponent_drawn);
+  });
   return drawn;
 }
 

@@ -23,13 +23,10 @@ void VolumeLowResolution::operator()(Sample& sample, Random& random) const {
 VolumeLowResolutionParameters VolumeLowResolution::draw(std::int64_t channels,
                                                         Random& random) const {
   VolumeLowResolutionParameters drawn;
-  if (!random.chance(p)) return drawn;
-  drawn.channels = detail::draw_channels(channels, channel_p, random);
-  for (std::int64_t c = 0; c < channels; ++c) {
-    if (!detail::has_channel(drawn.channels, c)) continue;
+  drawn.channels = detail::draw_changed(*this, channels, random, [&](std::size_t c) {
     const auto all = static_cast<float>(detail::draw_uniform(zoom, random));
-    drawn.zoom[static_cast<std::size_t>(c)] = {keep_depth ? 1.0F : all, all, all};
-  }
+    drawn.zoom[c] = {keep_depth ? 1.0F : all, all, all};
+  });
   return drawn;
 }
 

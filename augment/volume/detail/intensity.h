@@ -4,6 +4,7 @@
 #include <headrace/augment/volume/detail/voxels.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -29,6 +30,18 @@ inline bool has_channel(std::uint32_t channels, std::int64_t channel) {
 
 /// Each of `channels` with probability p.
 std::uint32_t draw_channels(std::int64_t channels, double p, Random& random);
+
+/// The channels that an operation changes: none but with its p, then each with its channel_p; for
+/// each of them `values` draws by what.
+template <class Operation, class Draw>
+std::uint32_t draw_changed(const Operation& operation, std::int64_t channels, Random& random,
+                           const Draw& values) {
+  if (!random.chance(operation.p)) return 0;
+  const std::uint32_t drawn = draw_channels(channels, operation.channel_p, random);
+  for (std::int64_t c = 0; c < channels; ++c)
+    if (has_channel(drawn, c)) values(static_cast<std::size_t>(c));
+  return drawn;
+}
 
 /// A range that operations draw from, and within which it must lie.
 struct DrawnRange {
