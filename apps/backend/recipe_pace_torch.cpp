@@ -3,7 +3,6 @@
 #include <headrace/apps/job/stage_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/synthetic/synthetic.h>
-#include <headrace/training/stage/stage_checks.h>
 #include <headrace/training/trainer/trainer.h>
 
 #include <limits>

@@ -1,4 +1,3 @@
-#include <headrace/apps/backend/choose_device_torch.h>
 #include <headrace/apps/backend/confusion_torch.h>
 #include <headrace/apps/backend/ensemble_torch.h>
 #include <headrace/apps/backend/gallery_torch.h>

@@ -2,7 +2,6 @@
 
 #include <headrace/engine/base/export.h>
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>

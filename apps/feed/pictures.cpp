@@ -1,5 +1,4 @@
 #include <headrace/apps/feed/augment/operation.h>
-#include <headrace/apps/feed/delay.h>
 #include <headrace/apps/feed/pictures.h>
 #include <headrace/augment/flip.h>
 #include <headrace/engine/base/error.h>

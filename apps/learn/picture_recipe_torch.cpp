@@ -9,7 +9,6 @@
 #include <headrace/apps/task/find_data.h>
 #include <headrace/apps/task/network_torch.h>
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/image_files.h>
 #include <headrace/training/errors.h>
 #include <headrace/training/evaluation/vote.h>
 

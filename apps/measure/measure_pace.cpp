@@ -5,7 +5,6 @@
 #include <headrace/apps/measure/plan_run.h>
 #include <headrace/apps/run/own_child.h>
 #include <headrace/apps/view/device_remarks.h>
-#include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/monitor/memory/memory_forecast.h>

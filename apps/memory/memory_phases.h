@@ -5,7 +5,6 @@
 #include <headrace/monitor/memory/phase_memory.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -10,7 +10,6 @@
 namespace headrace::inline v1::app {
 namespace {
 
-using monitor::ForecastItem;
 using monitor::format_bytes;
 using monitor::MemoryForecast;
 using monitor::MemoryLimit;

@@ -5,7 +5,6 @@
 #include <headrace/training/recipe.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <span>
 #include <utility>
 

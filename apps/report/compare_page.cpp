@@ -1,8 +1,8 @@
 #include <headrace/apps/figures/epoch_curve.h>
+#include <headrace/apps/plot/chart_scale.h>
 #include <headrace/apps/plot/markup.h>
 #include <headrace/apps/report/compare_runs.h>
 #include <headrace/apps/report/page.h>
-#include <headrace/apps/report/report_sections.h>
 
 #include <algorithm>
 #include <utility>

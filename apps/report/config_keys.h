@@ -4,7 +4,6 @@
 #include <headrace/apps/job/job.h>
 
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace headrace::inline v1::app {

@@ -1,12 +1,9 @@
-#include <headrace/apps/plot/markup.h>
 #include <headrace/apps/report/page.h>
 #include <headrace/apps/report/report_sections.h>
 #include <headrace/monitor/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <optional>
 
 #include <fmt/format.h>
 

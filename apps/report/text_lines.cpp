@@ -1,6 +1,5 @@
 #include <headrace/apps/report/text_lines.h>
 
-#include <cmath>
 #include <fstream>
 #include <string_view>
 #include <vector>

@@ -1,4 +1,3 @@
-#include <headrace/apps/plot/markup.h>
 #include <headrace/apps/report/page.h>
 #include <headrace/apps/report/report_sections.h>
 #include <headrace/apps/report/write_report.h>

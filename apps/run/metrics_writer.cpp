@@ -4,7 +4,6 @@
 #include <headrace/engine/base/internal/atomic_file.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <system_error>
 #include <vector>

@@ -5,7 +5,6 @@
 #include <headrace/engine/tensor/field.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>

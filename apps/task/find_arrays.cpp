@@ -8,12 +8,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <exception>
 #include <fstream>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -4,7 +4,6 @@
 #include <headrace/apps/feed/augment.h>
 #include <headrace/apps/feed/loader_config.h>
 
-#include <array>
 #include <variant>
 #include <vector>
 

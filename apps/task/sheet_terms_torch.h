@@ -7,7 +7,6 @@
 #include <headrace/training/example.h>
 
 #include <cstdint>
-#include <optional>
 #include <utility>
 #include <vector>
 

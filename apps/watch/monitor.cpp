@@ -9,7 +9,6 @@
 #include <headrace/apps/watch/watch_plot.h>
 #include <headrace/apps/watch/watch_target.h>
 #include <headrace/apps/watch/watch_text.h>
-#include <headrace/engine/base/error.h>
 #include <headrace/monitor/system/system_json.h>
 #include <headrace/monitor/system/system_watch.h>
 

@@ -11,7 +11,6 @@ namespace {
 
 using monitor::format_bytes;
 using monitor::format_share;
-using monitor::GpuFacts;
 using monitor::MachineFacts;
 using Sentence = std::optional<std::string>;
 

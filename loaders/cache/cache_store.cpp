@@ -3,7 +3,6 @@
 #include <headrace/loaders/file/cached_file.h>
 #include <headrace/loaders/file/file_descriptor.h>
 #include <headrace/loaders/file/printable.h>
-#include <headrace/loaders/file/read_file.h>
 
 #include <algorithm>
 #include <array>

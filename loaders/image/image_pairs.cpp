@@ -4,7 +4,6 @@
 #include <headrace/loaders/image/detail/list/listing_cache.h>
 #include <headrace/loaders/image/image_pairs.h>
 
-#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 #include <vector>

@@ -107,7 +107,6 @@ struct SettingFacts {
 struct PlanFacts {
   std::uint64_t forecast = 0;  ///< bytes that the process will hold
   std::uint64_t limit = 0;     ///< bytes; 0: none
-  std::string limit_source{};  ///< "configuration"
   std::string largest{};       ///< item of the forecast: "slabs 5.20 GiB"
 };
 

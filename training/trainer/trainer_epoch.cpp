@@ -1,6 +1,5 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/training/checkpoint/rng_state.h>
-#include <headrace/training/errors.h>
 #include <headrace/training/memory/memory_report.h>
 #include <headrace/training/trainer/detail/trainer_loop.h>
 

@@ -6,9 +6,7 @@
 #include <headrace/apps/job/job.h>
 #include <headrace/apps/task/model_settings.h>
 
-#include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -1,6 +1,5 @@
 #include <headrace/apps/jobs/segmentation/nnunet_figures.h>
 #include <headrace/apps/jobs/segmentation/nnunet_plan.h>
-#include <headrace/engine/base/error.h>
 #include <headrace/engine/base/printable.h>
 
 #include <algorithm>

@@ -7,7 +7,6 @@
 #include <headrace/apps/run/result_file.h>
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/view/write_run_trace.h>
-#include <headrace/engine/base/error.h>
 #include <headrace/engine/runtime/tracing.h>
 #include <headrace/loaders/image/device_decode.h>
 

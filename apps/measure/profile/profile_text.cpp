@@ -3,7 +3,6 @@
 #include <headrace/monitor/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

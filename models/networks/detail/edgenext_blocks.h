@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <utility>
 
 #include <ATen/core/Tensor.h>
 #include <torch/nn/module.h>

@@ -1,4 +1,4 @@
-#include <headrace/loaders/file/read_file.h>
+#include <headrace/loaders/file/file_descriptor.h>
 #include <headrace/loaders/hdf5/detail/chunk/chunk_index_file.h>
 
 #include <algorithm>
