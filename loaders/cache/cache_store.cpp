@@ -7,16 +7,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
 #include <vector>
-
-#include <fcntl.h>
-#include <unistd.h>
 
 namespace headrace::inline v1 {
 namespace {
@@ -25,23 +21,6 @@ constexpr std::size_t alignment = 64;
 
 std::size_t aligned(std::size_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
-}
-
-/// A file without a name.
-int open_file(const std::filesystem::path& folder) {
-  int file = -1;
-  do {
-    file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  } while (file < 0 && errno == EINTR);
-  if (file >= 0) return file;
-  std::string pattern = (folder / "headrace-cache-XXXXXX").native();
-  const int named = ::mkostemp(pattern.data(), O_CLOEXEC);
-  if (named < 0) {
-    throw ResourceError("[cache] " + detail::printable(folder.native()) +
-                        ": a file must be made there, got: " + detail::error_text());
-  }
-  ::unlink(pattern.c_str());
-  return named;
 }
 
 struct Free {
@@ -114,7 +93,12 @@ CacheStore::CacheStore(std::shared_ptr<const Source> source, const DecodedCacheO
   }
   table_ = std::make_unique<Table>(source_->size());
   table_->most = options_.bytes;
-  if (!options_.folder.empty()) file_ = open_file(options_.folder);
+  if (options_.folder.empty()) return;
+  file_ = nameless_file(options_.folder, "headrace-cache-XXXXXX");
+  if (!on_disk()) {
+    throw ResourceError("[cache] " + printable(options_.folder.native()) +
+                        ": a file must be made there, got: " + error_text());
+  }
 }
 
 std::size_t CacheStore::most_bytes(const Schema& kept) {
@@ -124,9 +108,7 @@ std::size_t CacheStore::most_bytes(const Schema& kept) {
   return bytes;
 }
 
-CacheStore::~CacheStore() {
-  if (file_ >= 0) ::close(file_);
-}
+CacheStore::~CacheStore() = default;
 
 std::size_t CacheStore::resident_bytes() const {
   const std::size_t places = table_->entries.size() * sizeof(void*);
@@ -144,8 +126,9 @@ bool CacheStore::load(const Entry& entry, Sample& sample, bool may_wait) const {
     }
     const std::uint64_t offset = entry.offset + field.offset;
     const auto bytes = static_cast<std::int64_t>(tensor.bytes());
-    if (!may_wait && !read_cached(file_, to, tensor.bytes(), offset)) return false;
-    const std::int64_t got = may_wait ? pread_all(file_, to, tensor.bytes(), offset) : bytes;
+    if (!may_wait && !read_cached(file_.number(), to, tensor.bytes(), offset)) return false;
+    const std::int64_t got =
+        may_wait ? pread_all(file_.number(), to, tensor.bytes(), offset) : bytes;
     if (got != bytes) {
       give_up("read: " + (got < 0 ? error_text() : "it has become shorter"));
       for (const Layout::Field& loaded : entry.layout->fields)
@@ -236,7 +219,7 @@ bool CacheStore::store(Entry& entry, const Sample& sample) {
     const auto* from = static_cast<const std::byte*>(tensor.raw());
     if (!on_disk()) {
       std::memcpy(entry.memory.get() + field.offset, from, tensor.bytes());
-    } else if (!pwrite_all(file_, from, tensor.bytes(), entry.offset + field.offset)) {
+    } else if (!pwrite_all(file_.number(), from, tensor.bytes(), entry.offset + field.offset)) {
       give_up("written: " + error_text());
       return false;
     }

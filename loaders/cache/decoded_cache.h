@@ -5,6 +5,7 @@
 #include <headrace/engine/plan/operation.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/engine/sample/source.h>
+#include <headrace/loaders/file/file_descriptor.h>
 
 #include <concepts>
 #include <cstddef>
@@ -137,7 +138,7 @@ class HEADRACE_API CacheStore {
 
   const Source& source() const noexcept { return *source_; }
   static std::size_t most_bytes(const Schema& kept);
-  bool on_disk() const noexcept { return file_ >= 0; }
+  bool on_disk() const noexcept { return file_.number() >= 0; }
   std::size_t resident_bytes() const;
 
   /// Fills the sample from what is kept, or leaves that to the step; false when the record is not
@@ -166,7 +167,7 @@ class HEADRACE_API CacheStore {
 
   std::shared_ptr<const Source> source_;
   DecodedCacheOptions options_;
-  int file_ = -1;
+  FileDescriptor file_{-1};
   std::unique_ptr<Table> table_;
 };
 

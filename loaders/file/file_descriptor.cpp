@@ -2,6 +2,7 @@
 #include <headrace/loaders/file/file_descriptor.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <system_error>
 
 #include <fcntl.h>
@@ -25,6 +26,18 @@ FileDescriptor::FileDescriptor(const char* path) noexcept : number_(open_file(pa
 
 FileDescriptor::~FileDescriptor() {
   if (number_ >= 0) ::close(number_);
+}
+
+FileDescriptor nameless_file(const std::filesystem::path& folder, const char* pattern) {
+  int made = -1;
+  do {
+    made = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  } while (made < 0 && errno == EINTR);
+  if (made >= 0) return FileDescriptor(made);
+  std::string name = (folder / pattern).native();
+  made = ::mkostemp(name.data(), O_CLOEXEC);
+  if (made >= 0) ::unlink(name.c_str());
+  return FileDescriptor(made);
 }
 
 std::string error_text() {

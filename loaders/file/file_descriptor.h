@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -25,6 +26,11 @@ class FileDescriptor {
  private:
   int number_;
 };
+
+/// A new file for reading and writing without a name; where the file system has none such, one that
+/// loses its name, of mkostemp()'s `pattern`, at once. number() is -1 when it cannot be made; errno
+/// says why.
+FileDescriptor nameless_file(const std::filesystem::path& folder, const char* pattern);
 
 /// What errno says.
 std::string error_text();

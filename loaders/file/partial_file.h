@@ -1,5 +1,7 @@
 #pragma once
 
+#include <headrace/loaders/file/file_descriptor.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -13,7 +15,6 @@ class PartialFile {
  public:
   /// Opens it, with what an earlier run has left, or makes it.
   PartialFile(std::string path, std::string who);
-  ~PartialFile();
   PartialFile(const PartialFile&) = delete;
   PartialFile& operator=(const PartialFile&) = delete;
 
@@ -33,7 +34,7 @@ class PartialFile {
   std::string path_;
   std::string partial_;
   std::string who_;
-  int file_ = -1;
+  FileDescriptor file_{-1};
 };
 
 }  // namespace headrace::inline v1::detail

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <random>
-#include <stdlib.h>
-#include <string>
 #include <system_error>
 #include <vector>
 
@@ -152,16 +150,6 @@ void read_anywhere(Reader& reader, const std::vector<DataFile>& files) {
   }
 }
 
-// A file that nobody sees: it is gone when it is closed.
-int nameless_file(const fs::path& folder) {
-  const int file = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-  if (file >= 0) return file;
-  std::string name = (folder / ".headrace-fsync-XXXXXX").string();
-  const int named = ::mkostemp(name.data(), O_CLOEXEC);
-  if (named >= 0) ::unlink(name.c_str());
-  return named;
-}
-
 }  // namespace
 
 std::optional<ReadSpeed> measure_read_speed(const fs::path& data, const ReadSpeedLimits& limits) {
@@ -182,7 +170,7 @@ std::optional<ReadSpeed> measure_read_speed(const fs::path& data, const ReadSpee
 }
 
 std::optional<double> measure_fsync(const fs::path& folder) {
-  const FileDescriptor file(nameless_file(folder));
+  const FileDescriptor file = headrace::detail::nameless_file(folder, ".headrace-fsync-XXXXXX");
   if (file.number() < 0) return std::nullopt;
   const std::vector<std::byte> block(page, std::byte{1});
   constexpr double most_s = 1.0;

@@ -12,7 +12,6 @@
 
 #include <libdeflate.h>
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -26,16 +25,6 @@ constexpr std::size_t copied_piece_bytes = std::size_t{4} << 20;
 
 std::string who(const std::filesystem::path& name, const Stage& stage) {
   return "[stage] " + printable(name.native()) + " to " + printable(stage.folder.native()) + ": ";
-}
-
-/// A new file without a name; where the file system has none such, one that loses its name at once.
-int nameless(const std::filesystem::path& folder) {
-  const int made = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (made >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return made;
-  std::string name = (folder / ".headrace-stage-XXXXXX").string();
-  const int named = ::mkostemp(name.data(), O_CLOEXEC);
-  if (named >= 0) ::unlink(name.c_str());
-  return named;
 }
 
 void require_room(std::uint64_t bytes, const std::filesystem::path& name, const Stage& stage) {
@@ -81,7 +70,7 @@ FileDescriptor stage_file(int descriptor, const std::filesystem::path& name, con
   if (::fstat(descriptor, &now) != 0)
     throw DataError(who(name, stage) + "could not be looked at (" + std::strerror(errno) + ")");
   const auto bytes = static_cast<std::uint64_t>(now.st_size);
-  FileDescriptor copy(nameless(stage.folder));
+  FileDescriptor copy = nameless_file(stage.folder, ".headrace-stage-XXXXXX");
   if (copy.number() < 0) {
     throw ConfigError(who(name, stage) + "the folder must be one that can be written, got: " +
                       std::strerror(errno) + "; choose another");
