@@ -310,7 +310,7 @@ function(headrace_test name)
       TIMEOUT ${arg_TIMEOUT} LABELS "${label};${name}" WORKING_DIRECTORY "${PROJECT_BINARY_DIR}")
     if(arg_TORCH)
       # Networks of tests are so small that a second thread makes them several times slower beside another test.
-      # Which need threads set them, and so does `headrace train`; as there, none spins while it waits.
+      # A case that wants more sets them, as `headrace train` does; as there, none spins while it waits.
       set_tests_properties(${name}/${file} PROPERTIES ENVIRONMENT "OMP_WAIT_POLICY=passive;OMP_NUM_THREADS=1")
     endif()
   endforeach()

@@ -70,6 +70,7 @@ bool pwrite_all(int file, const std::byte* from, std::size_t bytes, std::uint64_
   while (bytes > 0) {
     const ssize_t put = ::pwrite(file, from, bytes, static_cast<off_t>(offset));
     if (put < 0 && errno == EINTR) continue;
+    if (put == 0) errno = EIO;
     if (put <= 0) return false;
     from += put;
     offset += static_cast<std::uint64_t>(put);

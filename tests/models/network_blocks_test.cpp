@@ -9,6 +9,7 @@
 #include <headrace/tests/models/named_networks.h>
 #include <headrace/tests/models/nnunet_reference.h>
 #include <headrace/tests/models/script_modules.h>
+#include <headrace/tests/training/one_thread.h>
 
 #include "../support/torch_doctest.h"
 
@@ -273,6 +274,7 @@ TEST_CASE(
 }
 
 TEST_CASE("every network takes less memory in a checkpointed step") {
+  const headrace::training::TorchThreads two(2);  // one takes less scratch for a plain step
   std::vector<BlockCase> cases = all_cases();
   for (BlockCase& one : cases) {
     CAPTURE(one.name);
@@ -290,7 +292,7 @@ TEST_CASE("every network takes less memory in a checkpointed step") {
     const double plain = peak_of(step);
     network->checkpoint({"*"});
     const double less = peak_of(step);
-    CHECK(less < .9 * plain);
+    CHECK(less < .85 * plain);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <headrace/models/networks/named_network.h>
 #include <headrace/tests/models/host_bytes.h>
 #include <headrace/tests/models/peer_values.h>
+#include <headrace/tests/training/one_thread.h>
 
 #include "../support/torch_doctest.h"
 
@@ -99,7 +100,8 @@ TEST_CASE("ResNets and U-Nets give the peers' logits, gradients and running stat
   }
 }
 
-TEST_CASE("floats in the channels-last layout give the peers' logits within 2e-4") {
+TEST_CASE("floats in the channels-last layout give the peers' logits within 1e-4") {
+  const headrace::training::TorchThreads two(2);  // which sum in two parts, and round less
   for (const NetworkReference& reference : network_references) {
     CAPTURE(reference.name);
     CAPTURE(reference.encoder);
@@ -111,7 +113,7 @@ TEST_CASE("floats in the channels-last layout give the peers' logits within 2e-4
     for (const bool training : {false, true}) {
       network->set_training(training);
       check_summary(network->forward(input), training ? reference.trained : reference.evaluated,
-                    2e-4);
+                    1e-4);
     }
   }
 }

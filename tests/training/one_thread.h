@@ -4,10 +4,17 @@
 
 namespace headrace::training {
 
-struct OneThread {
-  OneThread() : before(at::get_num_threads()) { at::set_num_threads(1); }
-  ~OneThread() { at::set_num_threads(before); }
+/// LibTorch's threads, for as long as it lives.
+struct TorchThreads {
+  explicit TorchThreads(int count) : before(at::get_num_threads()) { at::set_num_threads(count); }
+  ~TorchThreads() { at::set_num_threads(before); }
+  TorchThreads(const TorchThreads&) = delete;
+  TorchThreads& operator=(const TorchThreads&) = delete;
   int before;
+};
+
+struct OneThread : TorchThreads {
+  OneThread() : TorchThreads(1) {}
 };
 
 }  // namespace headrace::training

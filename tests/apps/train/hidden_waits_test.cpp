@@ -84,23 +84,22 @@ bool has(const std::string& line, const char* part) {
 }  // namespace
 
 TEST_CASE("no step of a job reads a value on the host or copies more than its batch") {
-  // Each two of the three meet in every combination.
-  constexpr StepVariant variants[] = {{Precision::fp32, 1, false},
-                                      {Precision::fp32, 3, true},
-                                      {Precision::bf16, 1, true},
-                                      {Precision::bf16, 3, false}};
   for (const JobStepMaker& maker : job_steps()) {
-    for (const StepVariant& variant : variants) {
-      const bool lowered = variant.precision == Precision::bf16;
-      CAPTURE(maker.name);
-      CAPTURE(lowered);
-      CAPTURE(variant.accumulation);
-      CAPTURE(variant.padded);
-      const Steps steps = steps_on_meta(maker, variant);
-      CHECK_MESSAGE(steps.waits.empty(), text(steps.waits));
-      CHECK(steps.taken == (variant.accumulation == 1 ? 6 : 2));
-      // Six batches that are trained on and then evaluated.
-      CHECK(steps.fields_copied == 2 * 6 * static_cast<int>(steps.fields));
+    for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+      for (const std::int64_t accumulation : {1, 3}) {
+        for (const bool padded : {false, true}) {
+          const bool lowered = precision == Precision::bf16;
+          CAPTURE(maker.name);
+          CAPTURE(lowered);
+          CAPTURE(accumulation);
+          CAPTURE(padded);
+          const Steps steps = steps_on_meta(maker, {precision, accumulation, padded});
+          CHECK_MESSAGE(steps.waits.empty(), text(steps.waits));
+          CHECK(steps.taken == (accumulation == 1 ? 6 : 2));
+          // Six batches that are trained on and then evaluated.
+          CHECK(steps.fields_copied == 2 * 6 * static_cast<int>(steps.fields));
+        }
+      }
     }
   }
 }
