@@ -89,7 +89,7 @@ function(headrace_components)
   endif()
   if(TARGET headrace_apps_torch)
     headrace_component(app TORCH ROOMS app_support apps apps_torch NEEDS training torch image hdf5 core
-      OBJECTS $<TARGET_OBJECTS:headrace_app_support> $<TARGET_OBJECTS:headrace_apps>
+      OBJECTS $<TARGET_OBJECTS:headrace_app_support> $<TARGET_OBJECTS:headrace_app_steering> $<TARGET_OBJECTS:headrace_apps>
               $<TARGET_OBJECTS:headrace_apps_torch>)
   endif()
 endfunction()

@@ -28,9 +28,10 @@ function(headrace_missing_target out)
   set(${out} "${missing}" PARENT_SCOPE)
 endfunction()
 
-# Compiles the sources of a target by folder, some ten at a time: most of what a file costs are the headers that its
-# neighbours include, too. Names of unnamed namespaces are therefore unlike within a folder. What defines macros
-# (Highway's targets do) or main() stays alone, and by CMake's own rule what has options of its own.
+# Compiles the sources of a target some ten at a time, by folder: most of what a file costs are the headers that its
+# neighbours include, too. Small folders that follow one another go together, but under HEADRACE_FOLDERS_APART. Names of
+# unnamed namespaces are therefore unlike within a room. What defines macros (Highway's targets do) or main() stays
+# alone, and by CMake's own rule what has options of its own.
 function(headrace_unity target)
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "[.]cpp$")
@@ -48,14 +49,21 @@ function(headrace_unity target)
     endif()
   endforeach()
   list(REMOVE_DUPLICATES folders)
+  list(SORT folders)
+  set(together 10)
   foreach(folder IN LISTS folders)
     list(SORT in_${folder})
     list(LENGTH in_${folder} files)
+    math(EXPR together "${together} + ${files}")
+    if(together GREATER 10 OR HEADRACE_FOLDERS_APART)
+      set(first ${folder})
+      set(together ${files})
+    endif()
     math(EXPR groups "(${files} + 9) / 10")
     set(place 0)
     foreach(source IN LISTS in_${folder})
       math(EXPR group "${place} * ${groups} / ${files}")
-      set_source_files_properties("${source}" PROPERTIES UNITY_GROUP ${folder}_${group})
+      set_source_files_properties("${source}" PROPERTIES UNITY_GROUP ${first}_${group})
       math(EXPR place "${place} + 1")
     endforeach()
   endforeach()

@@ -22,7 +22,7 @@ if(PROJECT_IS_TOP_LEVEL)
   if(HEADRACE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     # Paths count from the source folder, so that another clone finds what this one compiled.
     set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND};-E;env;\
-CCACHE_BASEDIR=${PROJECT_SOURCE_DIR};CCACHE_NOHASHDIR=1;\
+CCACHE_BASEDIR=${PROJECT_SOURCE_DIR};CCACHE_NOHASHDIR=1;CCACHE_PCH_EXTSUM=1;\
 CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;${HEADRACE_CCACHE}")
     set(CMAKE_CUDA_COMPILER_LAUNCHER "${HEADRACE_CCACHE}")
     add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}=.>)

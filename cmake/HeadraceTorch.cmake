@@ -48,3 +48,12 @@ target_precompile_headers(headrace_torch_pch PRIVATE
   <ATen/Functions.h> <ATen/core/Tensor.h> <torch/nn/module.h>)
 target_compile_options(headrace_torch_pch PRIVATE -fpch-preprocess)
 set_target_properties(headrace_torch_pch PROPERTIES JOB_POOL_COMPILE headrace_torch)
+# g++ never makes the same precompiled header twice: what the compiler's cache knows it by is what it is made of.
+set(headrace_pch_sum)
+foreach(file IN ITEMS
+    "${CMAKE_CURRENT_LIST_FILE}" "${HEADRACE_TORCH_DIR}/include/ATen/Functions.h"
+    "${HEADRACE_TORCH_DIR}/include/torch/csrc/api/include/torch/version.h")
+  file(SHA256 "${file}" hash)
+  list(APPEND headrace_pch_sum ${hash})
+endforeach()
+file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/headrace_torch_pch.dir/cmake_pch.hxx.gch.sum" "${headrace_pch_sum}\n")

@@ -11,7 +11,7 @@
 
 #include <ATen/ops/empty.h>
 
-using namespace headrace;
+namespace headrace {
 
 namespace {
 
@@ -81,3 +81,5 @@ TEST_CASE("whoever looks for a GPU has said before what its allocator is to do")
   app::choose_device(app::DeviceChoice::automatic);
   CHECK(variable(name) == "max_split_size_mb:64");
 }
+
+}  // namespace headrace

@@ -18,7 +18,7 @@
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/upsample_bilinear2d.h>
 
-using namespace headrace;
+namespace headrace {
 using app::MaskMeasures;
 using app::ObjectMask;
 
@@ -141,3 +141,5 @@ TEST_CASE("cases without sizes of their own are compared with their targets") {
   metric.add(plain);
   CHECK(training::figure(metric.result(), "iou") == 1.0);
 }
+
+}  // namespace headrace

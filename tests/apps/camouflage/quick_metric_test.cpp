@@ -8,7 +8,7 @@
 #include <ATen/ops/rand.h>
 #include <ATen/ops/tensor.h>
 
-using namespace headrace;
+namespace headrace {
 using app::QuickMaskMetric;
 using doctest::Approx;
 using training::figure;
@@ -110,3 +110,5 @@ TEST_CASE("experts of the least even level say how evenly they are used") {
   collapsed.add(learning);
   CHECK(figure(collapsed.result(), "expert_entropy") == Approx(0.0));
 }
+
+}  // namespace headrace

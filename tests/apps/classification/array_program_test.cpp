@@ -52,7 +52,7 @@ nlohmann::json judged(const TrainingFolder& folder, const fs::path& run, const s
   return nlohmann::json::parse(content_of(folder.path() / "e.json"));
 }
 
-std::int64_t lines_of(const std::string& text) {
+std::int64_t newlines_of(const std::string& text) {
   return std::count(text.begin(), text.end(), '\n');
 }
 
@@ -97,8 +97,8 @@ TEST_CASE("a folder of spectrograms of different lengths goes from new to export
   CHECK(contains(content_of(run / "results.csv"), "macro_f1"));
   CHECK(contains(content_of(run / "config.yaml"), "frames: 31"));
   CHECK(contains(predicted(folder, run, "mel"), "left/0.npy"));
-  CHECK(lines_of(predicted(folder, run, "mel/right")) == 21);
-  CHECK(lines_of(predicted(folder, run, "mel/left/2.npy")) == 2);
+  CHECK(newlines_of(predicted(folder, run, "mel/right")) == 21);
+  CHECK(newlines_of(predicted(folder, run, "mel/left/2.npy")) == 2);
   CHECK(judged(folder, run, "mel").dump().find("balanced_accuracy") != std::string::npos);
   folder.done({"export", run.string()});
   CHECK(contains(content_of(run / "model.safetensors").substr(0, 20000), "layer4.1.bn2.weight"));
@@ -119,7 +119,7 @@ TEST_CASE("features and one-hot labels of an HDF5 file are learnt, speakers stay
   CHECK_MESSAGE(figures["members"][0]["figures"]["accuracy"].get<double>() == 1.0, figures.dump());
   const std::string csv = predicted(folder, run, "a.h5");
   CHECK(csv.starts_with("index,file,p_cat,p_dog,p_owl,predicted\n"));
-  CHECK(lines_of(csv) == 49);
+  CHECK(newlines_of(csv) == 49);
   folder.done({"inspect", "job.yaml"});
   folder.done({"bench", "loader", "job.yaml", "--epochs", "2"});
 }
@@ -157,7 +157,7 @@ TEST_CASE("a threshold that is given decides everywhere, and files of a folder a
       folder, {"training.epochs=2", "predict.threshold={at: 0.999999}", "model.width=0.25"});
   CHECK(contains(content_of(run / "results.csv"), "exact_match"));
   const std::string csv = predicted(folder, run, "d/x_test.npy");
-  CHECK(lines_of(csv) == 25);
+  CHECK(newlines_of(csv) == 25);
   CHECK_FALSE(contains(csv, ",class"));
   const auto evaluated = [&](const std::string& split) {
     return folder.run({"evaluate", run.string(), "--data", "d", "--split", split});
@@ -212,7 +212,7 @@ TEST_CASE("a list of .npy files with patients is trained and says its groups") {
          "  split: {group: patient, validation: 0.2, test: 0.2}\n"
          "array: {frames: 8, normalise: {mean: [5], std: [5]}, fill: 0}\nmodel: {width: 0.25}\n";
   const fs::path run = trained(folder, {"training.epochs=2"});
-  CHECK(lines_of(predicted(folder, run, "list.csv")) == 25);
+  CHECK(newlines_of(predicted(folder, run, "list.csv")) == 25);
   const Finished proposed = folder.done({"new", "classification", "--data", "list.csv"});
   CHECK(contains(proposed.out, "file: list.csv"));
 }

@@ -43,10 +43,10 @@ void write_text(const fs::path& path, const std::string& text) {
 }
 
 // The network that the configuration asks for.
-const models::NetworkOptions small{.name = "resnet18", .classes = 2, .width = 0.25};
+const models::NetworkOptions small_network{.name = "resnet18", .classes = 2, .width = 0.25};
 
 void write_weight_files(const fs::path& folder) {
-  const TensorMap right = weights_of(small);
+  const TensorMap right = weights_of(small_network);
   const auto write = [&](const char* name, TensorMap tensors) {
     training::write_safetensors(folder / name, {.tensors = std::move(tensors)});
   };
@@ -252,7 +252,7 @@ TEST_CASE("files that hold no network to train are refused before the first step
 TEST_CASE("weights for a frozen part are kept as they are read, under wrappers' names, too") {
   const Pictures folder;
   TensorMap wrapped;
-  const TensorMap right = weights_of(small);
+  const TensorMap right = weights_of(small_network);
   for (const auto& [name, tensor] : right)
     wrapped.emplace("module." + name, tensor);
   training::write_safetensors(folder.path() / "wrapped.safetensors", {.tensors = wrapped});

@@ -8,9 +8,9 @@
 
 #include <doctest/doctest.h>
 
-namespace {
+namespace headrace {
 
-using namespace headrace;
+namespace {
 
 std::vector<training::Stage> stages(const std::vector<std::string>& settings) {
   const std::string yaml =
@@ -41,3 +41,5 @@ TEST_CASE("a stage of a list may have modes of its own, but not a layout") {
   CHECK_THROWS_WITH_AS(stages({"training.stages=[{channels_last: true}, {channels_last: false}]"}),
                        doctest::Contains("channels_last"), ConfigError);
 }
+
+}  // namespace headrace

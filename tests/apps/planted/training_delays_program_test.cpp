@@ -10,7 +10,7 @@ using namespace headrace::test;
 
 namespace {
 
-struct Delay {
+struct PlantedDelay {
   const char* setting;
   const char* stage;
   const char* rule;
@@ -22,12 +22,12 @@ struct Delay {
 
 TEST_CASE("a training names the stage that a delay was planted into, and the key for it") {
   const RowTraining training;
-  for (const Delay& delay :
-       {Delay{"delay.read=20ms", "read", "raise-io-threads", "threads.io", "4"},
-        Delay{"delay.decode=5ms", "decode delay", "raise-threads", "threads.loader", "1"},
-        Delay{"delay.augment=5ms", "augment delay", "raise-threads", "threads.loader", "1"},
-        Delay{"delay.transfer=50ms", "transfer delay", "smaller-transfer",
-              "transfer delay time a sample", ""}}) {
+  for (const PlantedDelay& delay :
+       {PlantedDelay{"delay.read=20ms", "read", "raise-io-threads", "threads.io", "4"},
+        PlantedDelay{"delay.decode=5ms", "decode delay", "raise-threads", "threads.loader", "1"},
+        PlantedDelay{"delay.augment=5ms", "augment delay", "raise-threads", "threads.loader", "1"},
+        PlantedDelay{"delay.transfer=50ms", "transfer delay", "smaller-transfer",
+                     "transfer delay time a sample", ""}}) {
     CAPTURE(delay.setting);
     const Told told = training.told({delay.setting});
     const auto& advice = told.only(delay.rule);

@@ -16,7 +16,7 @@
 #include <ATen/ops/equal.h>
 #include <ATen/ops/tensor.h>
 
-using namespace headrace;
+namespace headrace {
 using app::PairCourse;
 using app::PairMetric;
 
@@ -116,3 +116,5 @@ TEST_CASE("while it learns a pair is right where the sign of its output is") {
   metric.add(cases);
   CHECK(training::figure(metric.result(), "accuracy") == doctest::Approx(1.0 / 3));
 }
+
+}  // namespace headrace

@@ -5,7 +5,7 @@
 
 #include <ATen/ops/zeros.h>
 
-using namespace headrace;
+namespace headrace {
 
 TEST_CASE(
     "a section names its network's encoder, experts and heads, or leaves them to the network") {
@@ -37,3 +37,5 @@ TEST_CASE("weights of an EdgeNeXt are normalised as they were trained, in camoxp
   model.name = "camoxpert_lean";
   CHECK(app::statistics_of_weights(model).mean == app::imagenet_statistics().mean);
 }
+
+}  // namespace headrace

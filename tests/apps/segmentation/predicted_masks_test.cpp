@@ -15,7 +15,7 @@
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/upsample_bilinear2d.h>
 
-using namespace headrace;
+namespace headrace {
 
 namespace {
 
@@ -148,3 +148,5 @@ TEST_CASE("a gallery keeps the worst, the worst first, and some from all over th
   CHECK(gallery.some[1].predicted == "cat 0.60");
   CHECK(gallery.some[1].badness == 0.0);
 }
+
+}  // namespace headrace

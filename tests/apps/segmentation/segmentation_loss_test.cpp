@@ -14,7 +14,7 @@
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 
-using namespace headrace;
+namespace headrace {
 using test::loss_list;
 
 namespace {
@@ -116,3 +116,5 @@ TEST_CASE("labels of volumes that count nowhere count in no output") {
   for (std::size_t i = 0; i < terms.size(); ++i)
     CHECK(at::equal(terms[i].value, others[i].value));
 }
+
+}  // namespace headrace

@@ -16,7 +16,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros.h>
 
-using namespace headrace;
+namespace headrace {
 using models::Task;
 
 namespace {
@@ -167,3 +167,5 @@ TEST_CASE("residual_unet3d takes odd patches of volumes, no small ones, and no p
   CHECK(app::network_notes(model).at("network") ==
         "residual_unet3d, base 4, blocks 1, no deep supervision, dropout [0]");
 }
+
+}  // namespace headrace

@@ -18,7 +18,7 @@
 
 #include <ATen/Functions.h>
 
-using namespace headrace;
+namespace headrace {
 using app::LossEntry;
 using app::LossList;
 
@@ -200,3 +200,5 @@ TEST_CASE("what the loader has not made, and outputs that a term cannot judge, a
   CHECK(refusal({{.term = app::TopologyTerm{}, .on = "deep"}}, sheets()).find("on must be main") !=
         std::string::npos);
 }
+
+}  // namespace headrace

@@ -11,7 +11,7 @@
 
 #include <ATen/Functions.h>
 
-using namespace headrace;
+namespace headrace {
 using app::SurfaceMetric;
 using app::VolumeDecision;
 
@@ -131,3 +131,5 @@ TEST_CASE("no way to decide, and a score of several, are refused") {
   CHECK_THROWS_AS(SurfaceMetric({}), ConfigError);
   CHECK_THROWS_AS(SurfaceMetric({.candidates = {{}, {}}, .score = true}), ConfigError);
 }
+
+}  // namespace headrace

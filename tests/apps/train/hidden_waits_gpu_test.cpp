@@ -12,8 +12,8 @@
 
 #include <ATen/Functions.h>
 
-using namespace headrace;
-using namespace headrace::test;
+namespace headrace {
+using namespace test;
 using training::Precision;
 
 namespace {
@@ -79,3 +79,5 @@ TEST_SUITE("gpu") {
     CHECK_MESSAGE(wait.find("synchronizing") != std::string::npos, wait);
   }
 }
+
+}  // namespace headrace

@@ -13,8 +13,8 @@
 
 #include <ATen/Functions.h>
 
-using namespace headrace;
-using namespace headrace::test;
+namespace headrace {
+using namespace test;
 using training::Precision;
 
 namespace {
@@ -212,3 +212,5 @@ TEST_CASE("the statistics of arrays go to a device once") {
                       .build();
   check_statistics_copied_once(unpack, loader);
 }
+
+}  // namespace headrace
