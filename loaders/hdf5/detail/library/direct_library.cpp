@@ -122,13 +122,12 @@ class DirectReader final : public LibraryReader {
  private:
   void read_runs(std::span<const SortedRow> rows) const {
     if (dataset_.leading.size() > 1) return read_one_by_one(rows);
-    const std::size_t most_staged_rows =
-        std::max<std::size_t>(most_staged_bytes / dataset_.row_bytes, 1);
+    const std::size_t most_rows = std::max<std::size_t>(most_staged_bytes / dataset_.row_bytes, 1);
     std::vector<std::byte> staged;
     for (std::size_t first = 0, last = 0; first < rows.size(); first = last) {
       last = first + 1;
       while (last < rows.size() && rows[last].index - rows[last - 1].index <= 1 &&
-             static_cast<std::size_t>(rows[last].index - rows[first].index) < most_staged_rows) {
+             static_cast<std::size_t>(rows[last].index - rows[first].index) < most_rows) {
         ++last;
       }
       read_neighbours(rows.subspan(first, last - first), staged);

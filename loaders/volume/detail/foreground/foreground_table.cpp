@@ -9,7 +9,7 @@
 namespace headrace::inline v1::detail {
 namespace {
 
-constexpr char foreground_magic[8] = {'h', 'r', 'f', 'g', 'r', '1', '\r', '\n'};
+constexpr char magic[8] = {'h', 'r', 'f', 'g', 'r', '1', '\r', '\n'};
 constexpr std::uint32_t table_version = 1;
 constexpr std::size_t checked_from = 12;
 
@@ -82,7 +82,7 @@ const ForegroundTable::Class* ForegroundTable::find(std::int64_t label) const no
 
 std::vector<std::byte> encode_foreground(const ForegroundTable& table, const ForegroundKey& key) {
   std::vector<std::byte> bytes;
-  put(bytes, foreground_magic);
+  put(bytes, magic);
   put(bytes, std::uint32_t{0});
   put(bytes, table_version);
   put(bytes, key.file_bytes);
@@ -101,17 +101,16 @@ std::vector<std::byte> encode_foreground(const ForegroundTable& table, const For
   }
   const std::uint32_t sum =
       libdeflate_crc32(0, bytes.data() + checked_from, bytes.size() - checked_from);
-  std::memcpy(bytes.data() + sizeof foreground_magic, &sum, sizeof sum);
+  std::memcpy(bytes.data() + sizeof magic, &sum, sizeof sum);
   return bytes;
 }
 
 bool decode_foreground(std::span<const std::byte> bytes, const ForegroundKey& key,
                        ForegroundTable& table) {
-  if (bytes.size() < checked_from ||
-      std::memcmp(bytes.data(), foreground_magic, sizeof foreground_magic) != 0)
+  if (bytes.size() < checked_from || std::memcmp(bytes.data(), magic, sizeof magic) != 0)
     return false;
   std::uint32_t sum = 0;
-  std::memcpy(&sum, bytes.data() + sizeof foreground_magic, sizeof sum);
+  std::memcpy(&sum, bytes.data() + sizeof magic, sizeof sum);
   const auto checked = bytes.subspan(checked_from);
   if (libdeflate_crc32(0, checked.data(), checked.size()) != sum) return false;
   Taker from(checked);
