@@ -52,6 +52,7 @@ set_target_properties(headrace_torch_pch PROPERTIES JOB_POOL_COMPILE headrace_to
 set(headrace_pch_sum)
 foreach(file IN ITEMS
     "${CMAKE_CURRENT_LIST_FILE}" "${HEADRACE_TORCH_DIR}/include/ATen/Functions.h"
+    "${HEADRACE_TORCH_DIR}/include/c10/macros/cmake_macros.h"
     "${HEADRACE_TORCH_DIR}/include/torch/csrc/api/include/torch/version.h")
   file(SHA256 "${file}" hash)
   list(APPEND headrace_pch_sum ${hash})
