@@ -296,8 +296,6 @@ function(headrace_test name)
   headrace_starts_helpers(${target})
   target_include_directories(${target} PRIVATE "${HEADRACE_INCLUDE_DIR}")
   target_link_libraries(${target} PRIVATE ${arg_LINK} headrace_test_folders Threads::Threads)
-  # What is tested is compiled as always; the tests' own code need not be fast, and compiles in two thirds of the time.
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   set(label host)
   if(arg_TORCH)
     set(label torch)

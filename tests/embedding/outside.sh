@@ -189,7 +189,7 @@ test_moved() {
 
 test_subdirectory() {
   local folder="$WORK-subdirectory"  # needs no installation, so it may run beside the one that empties $WORK
-  configure_embed "$folder" -DCMAKE_CXX_FLAGS_RELEASE=-O1 -DHEADRACE_SOURCE="$SOURCE" -DHEADRACE_TORCH_DIR="$TORCH" \
+  configure_embed "$folder" -DHEADRACE_SOURCE="$SOURCE" -DHEADRACE_TORCH_DIR="$TORCH" \
     -DHEADRACE_TORCH="$([[ -n "$TORCH" ]] && echo ON || echo OFF)" -DHEADRACE_CUDA="$CUDA" -DHEADRACE_DEVICE_ARCHITECTURES=90
   build_and_run "$folder"
 }

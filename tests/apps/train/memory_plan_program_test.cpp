@@ -147,25 +147,25 @@ TEST_CASE("under a limit the decoders of a training take less, as those of an ev
 
 TEST_CASE("a stage that does not fit is made to with memory.fit, and the run keeps how") {
   const HeapThatGivesBack heap;
-  const PlannedTraining job(1400);
-  const nlohmann::json stage = job.profile({"--set", "training.batch=1024"}).at("stages").at(0);
+  const PlannedTraining job(700);
+  const nlohmann::json stage = job.profile({"--set", "training.batch=512"}).at("stages").at(0);
   const auto all = stage.at("host_bytes").get<double>();
   const auto row = stage.at("line").at("row_bytes").get<double>();
-  // Less than 1024 rows take, more than 512.
-  const std::string limit = memory_of(all - 256.0 * row);
-  const Finished refused = job.run(PlannedTraining::train({"training.batch=1024", limit}));
+  // Less than 512 rows take, more than 256.
+  const std::string limit = memory_of(all - 128.0 * row);
+  const Finished refused = job.run(PlannedTraining::train({"training.batch=512", limit}));
   CHECK(refused.status == 4);
   CHECK_MESSAGE(
       contains(refused.err,
-               "more memory is not needed, the nearest change that fits: training.batch=512, "
+               "more memory is not needed, the nearest change that fits: training.batch=256, "
                "training.accumulation=2 (the same effective batch)"),
       refused.err);
   const std::string fit = "memory={limit: " + limit.substr(7) + ", fit: true}";
-  const Finished fitted = job.run(PlannedTraining::train({"training.batch=1024", fit}));
+  const Finished fitted = job.run(PlannedTraining::train({"training.batch=512", fit}));
   REQUIRE_MESSAGE(fitted.status == 0, fitted.err);
-  CHECK(contains(fitted.err, "memory.fit: stage train has training.batch=512"));
+  CHECK(contains(fitted.err, "memory.fit: stage train has training.batch=256"));
   const std::string kept = content_of(job.only_run() / "config.yaml");
-  CHECK(contains(kept, "batch: 512\n"));
+  CHECK(contains(kept, "batch: 256\n"));
   CHECK(contains(kept, "accumulation: 2\n"));
 }
 
@@ -338,7 +338,7 @@ TEST_CASE("the batch that is found runs under the limit, and the next size does 
   const PlannedTraining job;
   const nlohmann::json stage = job.profile({}).at("stages").at(0);
   const auto row = stage.at("line").at("row_bytes").get<double>();
-  const std::string limit = memory_of(stage.at("host_bytes").get<double>() + 100.0 * row);
+  const std::string limit = memory_of(stage.at("host_bytes").get<double>() + 40.0 * row);
   const nlohmann::json found = job.profile({"--find-optimal", "--set", limit}).at("stages").at(0);
   const nlohmann::json& largest = found.at("largest");
   CHECK(largest.at("fits") == true);
