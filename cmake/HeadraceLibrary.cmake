@@ -78,7 +78,7 @@ function(headrace_unity target)
   endif()
 endfunction()
 
-# What every target of ours gets; TORCH adds LibTorch, its header precompiled, and its job pool.
+# What every target of ours gets; TORCH adds LibTorch, its header precompiled but under HEADRACE_NO_PCH, and its job pool.
 function(headrace_common target)
   cmake_parse_arguments(arg "TORCH" "" "" ${ARGN})
   if(HEADRACE_UNITY)  # when the folder's other lines have said what the target is made of
@@ -90,7 +90,9 @@ function(headrace_common target)
   if(arg_TORCH)
     set_property(TARGET ${target} APPEND PROPERTY BUILD_RPATH "${headrace_torch_lib}")
     set_property(TARGET ${target} PROPERTY JOB_POOL_COMPILE headrace_torch)
-    headrace_use_torch_pch(${target})
+    if(NOT HEADRACE_NO_PCH)
+      headrace_use_torch_pch(${target})
+    endif()
   endif()
 endfunction()
 
