@@ -28,7 +28,8 @@ function(headrace_missing_target out)
   set(${out} "${missing}" PARENT_SCOPE)
 endfunction()
 
-# Compiles the sources of a target HEADRACE_TOGETHER (or ten) at a time, by folder: most of what a file costs are the
+set(HEADRACE_TOGETHER 10)  # but where a room says otherwise
+# Compiles the sources of a target HEADRACE_TOGETHER at a time, by folder: most of what a file costs are the
 # headers that its neighbours include, too; fewer where that is not so, or a change of one line would take long. Small
 # folders that follow one another go together, but under HEADRACE_FOLDERS_APART. Names of unnamed namespaces are
 # therefore unlike within a room. What defines macros (Highway's targets do) or main() stays alone, and by CMake's own
@@ -51,20 +52,16 @@ function(headrace_unity target)
   endforeach()
   list(REMOVE_DUPLICATES folders)
   list(SORT folders)
-  set(most 10)
-  if(HEADRACE_TOGETHER)
-    set(most ${HEADRACE_TOGETHER})
-  endif()
-  set(together ${most})
+  set(together ${HEADRACE_TOGETHER})
   foreach(folder IN LISTS folders)
     list(SORT in_${folder})
     list(LENGTH in_${folder} files)
     math(EXPR together "${together} + ${files}")
-    if(together GREATER most OR HEADRACE_FOLDERS_APART)
+    if(together GREATER HEADRACE_TOGETHER OR HEADRACE_FOLDERS_APART)
       set(first ${folder})
       set(together ${files})
     endif()
-    math(EXPR groups "(${files} + ${most} - 1) / ${most}")
+    math(EXPR groups "(${files} + ${HEADRACE_TOGETHER} - 1) / ${HEADRACE_TOGETHER}")
     set(place 0)
     foreach(source IN LISTS in_${folder})
       math(EXPR group "${place} * ${groups} / ${files}")

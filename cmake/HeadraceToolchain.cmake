@@ -41,8 +41,8 @@ CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;
                         $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>)
     add_link_options(-fsanitize=${sanitizers})
     if("undefined" IN_LIST HEADRACE_SANITIZE)
-      # oneTBB's flow graph casts to a task type before it is one; AddressSanitizer sees null pointers and objects' ends.
-      add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=vptr,null,object-size>)
+      # oneTBB's flow graph casts to a task type before it is one.
+      add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=vptr>)
     endif()
   endif()
 endif()
