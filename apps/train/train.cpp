@@ -20,6 +20,7 @@
 #include <headrace/apps/view/live_run.h>
 #include <headrace/apps/view/step_trace.h>
 #include <headrace/apps/view/tensorboard_log.h>
+#include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/engine/runtime/runtime.h>
 
 #include <chrono>
@@ -220,7 +221,7 @@ class TrainCommand {
     // What was trained is written before anything else can fail.
     const std::vector<FoldOutcome> finished = run.finished(folder.checkpoints());
     write_run_result(folder.path(), finished, {});
-    write_results(folder.path(), finished, {});
+    write_file_atomically(folder.path() / "results.csv", results_csv(finished, {}));
     std::optional<TestReview> review = run.review(folder.checkpoints(), place.signals.token());
     if (!review) return review;
     if (!review->left_out.empty()) place.view.warn(review->left_out);
