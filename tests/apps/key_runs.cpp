@@ -33,6 +33,7 @@ array: {normalise: none}
 model: {name: mlp, width: 0.05, allow_random_frozen: true}
 augment: []
 selected_by: loss
+memory: {measure: false}
 )" + more;
 }
 

@@ -69,7 +69,7 @@ Finished TrainingFolder::train_small(const std::vector<std::string>& words) cons
   all.insert(all.end(), words.begin(), own);
   for (const char* setting :
        {"model.width=0.25", "image.size=32", "training.epochs=2", "training.batch=4",
-        "threads.torch=1", "device=cpu", "data.listings=\"\""})
+        "threads.torch=1", "device=cpu", "data.listings=\"\"", "memory.measure=false"})
     all.insert(all.end(), {"--set", setting});
   all.insert(all.end(), own, words.end());
   return run(all);

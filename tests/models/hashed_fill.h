@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <string_view>
 
@@ -28,7 +27,7 @@ inline at::Tensor hashed_fill(std::string_view name, at::IntArrayRef sizes, doub
     std::uint64_t z = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9ULL;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
     z ^= z >> 31;
-    values[index] = offset + scale * (std::ldexp(static_cast<double>(z >> 11), -52) - 1.0);
+    values[index] = offset + scale * (static_cast<double>(z >> 11) * 0x1p-52 - 1.0);
   }
   return filled;
 }

@@ -92,7 +92,8 @@ TEST_CASE("no step of a named network reads a value on the host or copies to the
       made->move_to(at::kCPU, true);
       MetaNetwork network(std::move(made), lowered);
       const HostCopies copies;
-      const at::Tensor images = inputs_of(options, 64, at::device(at::kMeta));
+      const std::int64_t side = network_traits(options).takes_pictures ? 32 : 64;
+      const at::Tensor images = inputs_of(options, side, at::device(at::kMeta));
       loss_of(network, images).backward();
       network.set_training(false);
       network.forward(images);

@@ -40,8 +40,19 @@ inline std::vector<std::int64_t> input_sizes(const models::NetworkOptions& optio
                                              std::int64_t side) {
   const models::NetworkTraits traits = models::network_traits(options);
   if (traits.takes_vectors) return {2, options.in_channels};
-  if (!traits.takes_pictures) return {2, options.in_channels, side / 4, side / 2, side / 2};
+  if (!traits.takes_pictures) return {2, options.in_channels, side / 4, side / 4, side / 2};
   return {2, options.in_channels, side, side};
+}
+
+/// With few channels, for convolutions of volumes in bfloat16, which are slow on a CPU.
+inline models::NetworkOptions thin_unet3d() {
+  return {.name = "residual_unet3d", .unet = {.base = 2, .blocks = 2}};
+}
+
+/// So that a step makes none that stay.
+inline void give_gradients(const models::Network& network) {
+  for (const models::NamedTensor& item : network.parameters())
+    item.tensor.mutable_grad() = at::zeros_like(item.tensor);
 }
 
 }  // namespace headrace::test

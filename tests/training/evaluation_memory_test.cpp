@@ -18,7 +18,7 @@ using headrace::test::tensors_made_by;
 
 namespace {
 
-constexpr std::int64_t records = 22;
+constexpr std::int64_t records = 12;
 
 headrace::Loader loader_of(std::int64_t batch) {
   return headrace::Pipeline::from(PatternSource(records)).batch({.size = batch}).build();
@@ -169,11 +169,11 @@ TEST_CASE("whichever tensor of an evaluation is refused, its figures are of a sm
 TEST_CASE("a tensor that is refused in any batch or behind the last costs and doubles no case") {
   const OneThread one_thread;
   EvaluatedNetwork network(false);
-  const Pass whole = network.pass(8);
-  const std::int64_t count = tensors_made_by([&] { network.pass(8); });
+  const Pass whole = network.pass(5);
+  const std::int64_t count = tensors_made_by([&] { network.pass(5); });
   for (std::int64_t n = 1; n <= count; ++n) {
     CAPTURE(n);
-    const Pass pass = network.pass(8, nth(n));
+    const Pass pass = network.pass(5, nth(n));
     CHECK(pass.records == whole.records);
     CHECK(at::allclose(at::cat(pass.scores), at::cat(whole.scores), 1e-5, 1e-6));
     REQUIRE(pass.figures.size() == whole.figures.size());
@@ -301,11 +301,11 @@ TEST_CASE("several members are asked again together") {
   CHECK((pass(true, 8, above(60 * 1024)) == quarters));
   CHECK_FALSE((pass(true, 8, {}) == quarters));
 
-  const auto whole = pass(false, 8, {});
-  const std::int64_t count = tensors_made_by([&] { pass(false, 8, {}); });
+  const auto whole = pass(false, 5, {});
+  const std::int64_t count = tensors_made_by([&] { pass(false, 5, {}); });
   for (std::int64_t n = 1; n <= count; ++n) {
     CAPTURE(n);
-    const auto cut = pass(false, 8, nth(n));
+    const auto cut = pass(false, 5, nth(n));
     REQUIRE(cut.size() == whole.size());
     for (std::size_t i = 0; i < cut.size(); ++i)
       CHECK(cut[i] == doctest::Approx(whole[i]).epsilon(1e-6));

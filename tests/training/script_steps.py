@@ -1,17 +1,17 @@
 """Training steps of a scripted network in eager PyTorch, for tests/training/script_steps_test.cpp.
 
-    python3 script_steps.py NET float64|float32|bf16 STEPS FOLDER
-    python3 script_steps.py NET check 0 FOLDER
+    python3 script_steps.py NET FOLDER MODE STEPS [MODE STEPS]...
+    python3 script_steps.py NET FOLDER check
 
-NET is `small` or a name of timm's. Plain gradient descent on cross entropy, one thread, seeded noise as images; dropout draws from
-PyTorch's generator, seeded again before the first step. Into FOLDER go
+NET is `small` or a name of timm's, MODE one of float64, float32 and bf16. Plain gradient descent on cross entropy, one thread, seeded
+noise as images; dropout draws from PyTorch's generator, seeded again before the first step. Into FOLDER/MODE go
 
     net.pt                 torch.jit.script of the network as it begins
     batches.safetensors    <step>.input, <step>.target
     losses.safetensors     losses
     state-<k>.safetensors  state_dict before step k; state-<STEPS> is the end. float32: all; else: the end
 
-`check` fails unless trained.safetensors, of float64, loads strictly into NET and gives the logits of trained.pt.
+`check` fails unless float64/trained.safetensors loads strictly into NET and gives the logits of float64/trained.pt.
 """
 
 import json
@@ -131,7 +131,10 @@ def main(name, mode, steps, folder):
     write_safetensors(folder / f"state-{steps}.safetensors", net.state_dict())
 
 
-if sys.argv[2] == "check":
-    check(sys.argv[1], Path(sys.argv[4]))
+folder = Path(sys.argv[2])
+if sys.argv[3] == "check":
+    check(sys.argv[1], folder / "float64")
 else:
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), Path(sys.argv[4]))
+    for mode, steps in zip(sys.argv[3::2], sys.argv[4::2], strict=True):
+        (folder / mode).mkdir()
+        main(sys.argv[1], mode, int(steps), folder / mode)

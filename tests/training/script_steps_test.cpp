@@ -12,7 +12,9 @@
 #include "one_thread.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
+#include <utility>
 
 #include <ATen/Context.h>
 #include <ATen/Functions.h>
@@ -30,11 +32,11 @@ constexpr double rate = 0.02;
 
 // Steps that script_steps.py has made.
 struct EagerRun {
-  EagerRun(const std::string& net, const std::string& mode, int number_of_steps)
-      : steps(number_of_steps),
-        precision(mode == "bf16" ? training::Precision::bf16 : training::Precision::fp32) {
-    run_python("tests/training/script_steps.py",
-               net + " " + mode + " " + std::to_string(steps) + " " + folder.path().string());
+  EagerRun(std::filesystem::path folder_of_run, int number_of_steps)
+      : folder(std::move(folder_of_run)),
+        steps(number_of_steps),
+        precision(folder.filename() == "bf16" ? training::Precision::bf16
+                                              : training::Precision::fp32) {
     batches = read("batches");
     losses = read("losses").at("losses");
   }
@@ -43,7 +45,7 @@ struct EagerRun {
   }
   TensorMap state(int step) const { return read("state-" + std::to_string(step)); }
 
-  TemporaryFolder folder;
+  std::filesystem::path folder;
   int steps;
   training::Precision precision;
   TensorMap batches;
@@ -144,16 +146,19 @@ Difference difference_of_optimised_run(const EagerRun& run) {
 
 void check_net(const std::string& net) {
   CAPTURE(net);
-  const EagerRun exact_run(net, "float64", 20);
+  const TemporaryFolder folder;
+  const std::string script = "tests/training/script_steps.py";
+  const std::string arguments = net + " " + folder.path().string();
+  run_python(script, arguments + " float64 20 float32 20 bf16 5");
+  const EagerRun exact_run(folder / "float64", 20);
   const Difference exact = difference_of_run(exact_run);
   CHECK(exact.loss <= 1e-8);
   CHECK(exact.weights <= 1e-8);
-  CHECK_NOTHROW(run_python("tests/training/script_steps.py",
-                           net + " check 0 " + exact_run.folder.path().string()));
-  const Difference single = difference_of_steps(EagerRun(net, "float32", 20));
+  CHECK_NOTHROW(run_python(script, arguments + " check"));
+  const Difference single = difference_of_steps(EagerRun(folder / "float32", 20));
   CHECK(single.loss <= 1e-6);
   CHECK(single.weights <= 1e-6);
-  const EagerRun mixed_run(net, "bf16", 5);
+  const EagerRun mixed_run(folder / "bf16", 5);
   const Difference mixed = difference_of_run(mixed_run);
   CHECK(mixed.loss <= 1e-6);
   CHECK(mixed.weights <= 1e-6);

@@ -33,7 +33,8 @@ class ScriptJob : public TrainingFolder {
             "kind: classification\nseed: 3\ndevice: cpu\n"
             "data: {train: {source: images, folder: pictures}, listings: \"\"}\n"
             "image: {size: 32}\nmodel: {torchscript: net.pt}\n"
-            "training: {epochs: 2, batch: 4, learning_rate: 0.05}\nthreads: {torch: 1}\n") {
+            "training: {epochs: 2, batch: 4, learning_rate: 0.05}\nthreads: {torch: 1}\n"
+            "memory: {measure: false}\n") {
     write_png_pictures(path() / "pictures", 40);
     picture_script(2).save((path() / "net.pt").string(), {{"state_names", picture_script_state}});
   }

@@ -143,7 +143,7 @@ class Pictures : public TrainingFolder {
       : TrainingFolder(
             "kind: classification\ndevice: cpu\nimage: {size: 32}\nthreads: {torch: 1}\n"
             "data: {train: {source: images, folder: pictures}, listings: \"\"}\n"
-            "training: {epochs: 2, batch: 4}\n") {
+            "training: {epochs: 2, batch: 4}\nmemory: {measure: false}\n") {
     write_png_pictures(path() / "pictures", 20);
   }
 };

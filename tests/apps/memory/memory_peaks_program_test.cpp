@@ -61,11 +61,7 @@ double by_line(const json& points, double rows) {
 void check_peaks(const TrainingFolder& folder, Words settings) {
   settings.insert(settings.end(),
                   {"device=cpu", "threads.torch=1", "tensorboard=false", "training.epochs=3"});
-  const Words words = TrainingFolder::train(settings);
-  Words dry = words;
-  dry.emplace_back("--dry-run");
-  const headrace::test::Finished planned = folder.done(dry);
-  folder.done(words);
+  const headrace::test::Finished finished = folder.done(TrainingFolder::train(settings));
   const std::filesystem::path run = folder.only_run();
   const json stage = json::parse(content_of(run / "memory.json")).at("stages").at(0);
   const json& points = stage.at("points");
@@ -82,8 +78,8 @@ void check_peaks(const TrainingFolder& folder, Words settings) {
   CHECK(seen.tensors >= 0.95 * tensors);
   CHECK(by_line(points, number(point, "rows")) ==
         doctest::Approx(number(point, "training_bytes")).epsilon(0.05));
-  // "  total      488 MiB"
-  std::istringstream total(planned.out.substr(planned.out.find("  total ") + 8));
+  // "info memory 488 MiB of 10.0 GiB"
+  std::istringstream total(finished.err.substr(finished.err.find("info memory ") + 12));
   double bytes = 0.0;
   std::string unit;
   total >> bytes >> unit;

@@ -90,7 +90,8 @@ Words resume_words(const std::string& text) {
 
 TEST_CASE("train writes a run folder and says the test accuracy") {
   const SmallGlaucomaJob job;
-  const Finished finished = job.run(SmallGlaucomaJob::train({"training.epochs=3"}));
+  const Finished finished =
+      job.run(SmallGlaucomaJob::train({"training.epochs=3", "memory.measure=true"}));
   REQUIRE_MESSAGE(finished.status == 0, finished.err);
   CHECK(contains(finished.out, "test accuracy "));
   REQUIRE(job.runs().size() == 1);
@@ -301,7 +302,7 @@ TEST_CASE("a GPU that is asked for and absent ends with exit 7 before the first 
 
 TEST_CASE("a dry run forecasts memory and time, and makes nothing") {
   const SmallGlaucomaJob job;
-  Words words = SmallGlaucomaJob::train({});
+  Words words = SmallGlaucomaJob::train({"memory.measure=true"});
   words.emplace_back("--dry-run");
   const Finished finished = job.run(words);
   CHECK(finished.status == 0);

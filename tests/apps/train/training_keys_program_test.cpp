@@ -86,7 +86,8 @@ TEST_CASE("the same keys give the same weights, and another evaluation's batch c
   CHECK(same_weights(plain, folder.train({"evaluation_batch=4"})));
   const auto forecast = [&](const std::string& batch) {
     return folder
-        .done({"train", "job.yaml", "--dry-run", "--set", "training.evaluation_batch=" + batch})
+        .done({"train", "job.yaml", "--dry-run", "--set", "memory.measure=true", "--set",
+               "training.evaluation_batch=" + batch})
         .out;
   };
   CHECK(forecast("100000") != forecast("4"));

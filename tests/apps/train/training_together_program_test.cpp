@@ -112,16 +112,17 @@ TEST_CASE("the glaucoma job trains with all keys at once") {
   write_job(folder, on_cpu +
                         std::string("kind: glaucoma\ndata: {file: data.h5, folds: 2}\n"
                                     "model: {allow_random_frozen: true}\n") +
-                        all_keys("block1", "bf16"));
+                        all_keys("block1", "fp32"));
   check_trained(folder);
   folder.done(TrainingFolder::train(
-      {"runs=other", "training.stages=[{epochs: 1}, {epochs: 1, loss: {name: cross-entropy}}]"}));
+      {"runs=other", "memory.measure=false",
+       "training.stages=[{epochs: 1}, {epochs: 1, loss: {name: cross-entropy}}]"}));
   folder.done({"evaluate", "--checkpoint", folder.only_run("other").string(), "--data", "data.h5"});
 }
 
 TEST_CASE("the leak job trains with all keys at once") {
   const LeakFolder folder("augment: [spec_augment]\nmodel: {allow_random_frozen: true}\n" +
-                          all_keys("conv1", "bf16", /*norms=*/false));
+                          all_keys("conv1", "tf32", /*norms=*/false));
   check_trained(folder);
   const Finished normless = folder.run(
       TrainingFolder::train({"runs=none", "training.stages=null", "training.frozen_norms=true"}));

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <functional>
 
+#include <setjmp.h>
+
 #include <ucontext.h>
 
 namespace headrace::test::kernels {
@@ -27,12 +29,15 @@ class Fiber {
  private:
   static void enter(unsigned low, unsigned high);
   void live();
-  void switch_to(ucontext_t& from, ucontext_t& to, bool inwards);
+  void switch_over(bool inwards);
 
   const std::function<void()>* body_ = nullptr;
   void* memory_ = nullptr;  ///< a page that may not be touched, then the stack
   ucontext_t own_{};
   ucontext_t back_{};
+  jmp_buf own_place_{};
+  jmp_buf back_place_{};
+  bool entered_ = false;
   void* fake_own_ = nullptr;  ///< what AddressSanitizer keeps for either side
   void* fake_back_ = nullptr;
   const void* back_stack_ = nullptr;
