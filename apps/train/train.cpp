@@ -20,7 +20,6 @@
 #include <headrace/apps/view/live_run.h>
 #include <headrace/apps/view/step_trace.h>
 #include <headrace/apps/view/tensorboard_log.h>
-#include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/engine/runtime/runtime.h>
 
 #include <chrono>
@@ -221,12 +220,13 @@ class TrainCommand {
     // What was trained is written before anything else can fail.
     const std::vector<FoldOutcome> finished = run.finished(folder.checkpoints());
     write_run_result(folder.path(), finished, {});
-    write_file_atomically(folder.path() / "results.csv", results_csv(finished, {}));
+    write_results(folder.path(), finished, {});
     std::optional<TestReview> review = run.review(folder.checkpoints(), place.signals.token());
     if (!review) return review;
     if (!review->left_out.empty()) place.view.warn(review->left_out);
     write_run_result(folder.path(), finished, review->votes);
-    write_results(folder.path(), finished, *review);
+    if (!review->votes.empty() || review->gallery.records > 0)
+      write_results(folder.path(), finished, *review);
     if (job_.config->tensorboard)
       write_test_events(folder.tensorboard(), finished, *review,
                         [&](const std::string& line) { place.view.warn(line); });
