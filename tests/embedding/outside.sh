@@ -190,7 +190,8 @@ test_moved() {
 test_subdirectory() {
   local folder="$WORK-subdirectory"  # needs no installation, so it may run beside the one that empties $WORK
   configure_embed "$folder" -DHEADRACE_SOURCE="$SOURCE" -DHEADRACE_TORCH_DIR="$TORCH" \
-    -DHEADRACE_TORCH="$([[ -n "$TORCH" ]] && echo ON || echo OFF)" -DHEADRACE_CUDA="$CUDA" -DHEADRACE_DEVICE_ARCHITECTURES=90 -DHEADRACE_WHOLE_FOLDERS=ON
+    -DHEADRACE_TORCH="$([[ -n "$TORCH" ]] && echo ON || echo OFF)" \
+    -DHEADRACE_CUDA="$CUDA" -DHEADRACE_DEVICE_ARCHITECTURES=90 -DHEADRACE_WHOLE_FOLDERS=ON
   build_and_run "$folder"
 }
 
