@@ -27,6 +27,9 @@ CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;
     set(CMAKE_CUDA_COMPILER_LAUNCHER "${HEADRACE_CCACHE}")
     add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}=.>)
   endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)  # it would look for garbage a dozen times a file: a tenth of its seconds
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=1000000>)  # in KiB
+  endif()
   # A program takes what it calls, and not all that was compiled together.
   add_compile_options("$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-ffunction-sections;-fdata-sections>")
   add_link_options($<$<CONFIG:Release>:-Wl,--gc-sections>)
