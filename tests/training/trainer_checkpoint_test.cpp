@@ -172,8 +172,10 @@ TEST_CASE("checkpoints that cannot be written are warned of, and end the run whe
           &store);
   CHECK_THROWS_AS(run.trainer.run(), CheckpointError);
   CHECK(last >= 7);  // each failure puts the next one off
-  REQUIRE(warnings.size() == 2);
-  CHECK(warnings[0].find("training goes on") != std::string::npos);
+  // The third ends the run, or where only the save at the end finds it, that save does.
+  CHECK((warnings.size() == 2 || (warnings.size() == 3 && last == 21)));
+  for (const std::string& warning : warnings)
+    CHECK(warning.find("training goes on") != std::string::npos);
 }
 
 TEST_CASE("weights that are not finite are never saved, and the good checkpoint stays") {
