@@ -35,6 +35,7 @@ struct ProfileMemoryOptions {
   std::string stage{};                  ///< only this one; empty: all
   std::int64_t batch = 0;               ///< in place of the configuration's; 0: that
   bool find_optimal = false;            ///< the largest batch and the fastest, tried with 50 steps
+  bool switches = true;                 ///< what they would change is measured, too
   std::optional<std::uint64_t> card{};  ///< bytes of a card to be emulated
   std::filesystem::path json{};         ///< what was measured is written there; empty: not
   /// How it starts itself: measures in this process, without a word, and writes it there.

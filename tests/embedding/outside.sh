@@ -187,12 +187,19 @@ test_moved() {
   readelf -d "$WORK/build-moved/embed" | grep -F "$WORK/after/lib" >/dev/null || fail "the program does not use the moved tree"
 }
 
-test_subdirectory() {
-  local folder="$WORK-subdirectory"  # needs no installation, so it may run beside the one that empties $WORK
-  configure_embed "$folder" -DHEADRACE_SOURCE="$SOURCE" -DHEADRACE_TORCH_DIR="$TORCH" \
+# The house as a part of the example's project. The folder is none of $WORK, which another test empties.
+configure_subdirectory() {
+  configure_embed "$1" -DHEADRACE_SOURCE="$SOURCE" -DHEADRACE_TORCH_DIR="$TORCH" \
     -DHEADRACE_TORCH="$([[ -n "$TORCH" ]] && echo ON || echo OFF)" \
     -DHEADRACE_CUDA="$CUDA" -DHEADRACE_DEVICE_ARCHITECTURES=90 -DHEADRACE_WHOLE_FOLDERS=ON
-  build_and_run "$folder"
+}
+test_subdirectory() {
+  configure_subdirectory "$WORK-subdirectory"
+  "$CMAKE" --build "$WORK-subdirectory" -j 2 --target headrace_engine
+}
+test_subdirectory_whole() {
+  configure_subdirectory "$WORK-subdirectory-whole"
+  build_and_run "$WORK-subdirectory-whole"
 }
 
 # A missing component is named with the way out, an optional one only left out.

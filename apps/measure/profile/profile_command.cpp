@@ -19,6 +19,7 @@ void add(CLI::App& line, ProfileMemoryOptions& options) {
       ->check(CLI::PositiveNumber);
   line.add_flag("--find-optimal", options.find_optimal,
                 "Find the largest batch that fits and the fastest one, and try them with 50 steps");
+  line.add_flag("!--no-switches", options.switches, "Leave out what switches would change");
   const auto read_card = [&options](const std::string& text) {
     const std::optional<Bytes> card = parse_bytes(text);
     if (!card || card->value == 0)

@@ -83,7 +83,8 @@ class Profiler {
     StageProfile profile{.stage = stage};
     if (stage.measured.points.empty()) return profile;
     profile.most_rows = most_rows(stage);
-    for (const MemorySwitch& change : switches_of(job_))
+    const auto switches = options_.switches ? switches_of(job_) : std::vector<MemorySwitch>{};
+    for (const MemorySwitch& change : switches)
       profile.switches.push_back(measure_switch(call_of(stage, {stage.batch}), change));
     if (!profile.most_rows)
       profile.search = switches_to_fit(call_of(stage, {}), plan_, stage);
@@ -155,13 +156,9 @@ class Profiler {
     }
     if (!tried.fits) return;
     while (!profile.next && rows + unit(rows) <= stage.records) {
-      TriedBatch above = try_rows(stage, rows + unit(rows), confirming_steps);
-      if (!above.fits) {
-        profile.next = above;
-        break;
-      }
-      tried = above;
-      rows += unit(rows);
+      const TriedBatch above = try_rows(stage, rows + unit(rows), confirming_steps);
+      (above.fits ? tried : profile.next.emplace()) = above;
+      if (above.fits) rows += unit(rows);
     }
     profile.largest = tried;
     profile.fastest = tried;

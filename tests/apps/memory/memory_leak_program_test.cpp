@@ -35,7 +35,8 @@ class LeakingTraining : public headrace::test::TrainingFolder {
     return run_program(headrace::test::leaking_program(), words, {.folder = path()});
   }
   double forecast() const {
-    const Finished profiled = run({"profile-memory", "job.yaml", "--json", "profile.json"});
+    const Finished profiled =
+        run({"profile-memory", "job.yaml", "--no-switches", "--json", "profile.json"});
     REQUIRE_MESSAGE(profiled.status == 0, profiled.err);
     return nlohmann::json::parse(content_of(path() / "profile.json"))
         .at("stages")
