@@ -339,7 +339,7 @@ TEST_CASE("the batch that is found runs under the limit, and the next size does 
   const nlohmann::json stage = job.profile({}).at("stages").at(0);
   CHECK(stage.at("switches").empty());
   const auto row = stage.at("line").at("row_bytes").get<double>();
-  const std::string limit = memory_of(stage.at("host_bytes").get<double>() + 40.0 * row);
+  const std::string limit = memory_of(stage.at("host_bytes").get<double>() + 100.0 * row);
   const nlohmann::json found = job.profile({"--find-optimal", "--set", limit}).at("stages").at(0);
   const nlohmann::json& largest = found.at("largest");
   CHECK(largest.at("fits") == true);
