@@ -94,13 +94,13 @@ TEST_CASE("whoever reads while a thread writes sees whole events in their order"
   TraceRing ring(64);
   std::atomic<bool> done{false};
   const std::int64_t all = scaled(2'000'000, 200'000);
+  std::atomic<std::int64_t> seen{0};
   std::jthread writer([&] {
-    for (std::int64_t i = 0; i < all; ++i)
+    for (std::int64_t i = 0; i < all || seen == 0; ++i)  // the reader may begin late
       ring.put(event(i));
     done = true;
   });
   std::uint64_t since = 0;
-  std::int64_t seen = 0;
   std::int64_t torn = 0;
   while (!done) {
     std::vector<TraceRing::Event> events;
@@ -112,5 +112,4 @@ TEST_CASE("whoever reads while a thread writes sees whole events in their order"
     }
   }
   CHECK(torn == 0);
-  CHECK(seen > 0);
 }
