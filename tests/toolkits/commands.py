@@ -2,6 +2,7 @@
 import json
 import pathlib
 import shlex
+import subprocess
 
 
 class Command:
@@ -36,5 +37,8 @@ def without_output(words):
     return [word for word in words[:at] + words[at + 2:] if word != "-c"] + ["-fsyntax-only"]
 
 
-def read_commands(build):
+def configure(source, build, *options):
+    """The commands of a release build that is configured and no more; an option is NAME=VALUE."""
+    subprocess.run(["cmake", "-S", source, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", *(f"-D{one}" for one in options)],
+                   check=True)
     return [Command(entry) for entry in json.loads((build / "compile_commands.json").read_text())]

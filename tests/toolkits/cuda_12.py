@@ -1,6 +1,6 @@
 """Compiles every device source with CUDA 12 from PyPI, for a V100, which CUDA 13 has forgotten.
 
-  cuda_12.py SOURCE_FOLDER BUILD_FOLDER CUDA_HEADERS WORK_FOLDER
+  cuda_12.py SOURCE_FOLDER NVCC CUDA_HEADERS WORK_FOLDER
 
 PyPI has no nvcc 12. Device code is compiled by that release's NVRTC: the same front end and assembler, which know no
 host code, so that all of a file is the device's and launches are made there (-default-device, -rdc); tests/toolkits/std stands
@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 
-from commands import read_commands
+from commands import configure
 from packages import site_packages
 
 # What LibTorch 2.7 comes with.
@@ -55,14 +55,16 @@ class Nvrtc:
 
 
 class Check:
-    def __init__(self, source, build, headers, work):
-        self.source, self.build, self.headers, self.work = source, build, str(headers), work
+    def __init__(self, source, nvcc, headers, work):
+        self.source, self.headers, self.work = source, str(headers), work
+        # Each source by itself, so that each has a command.
+        self.configured = configure(source, work / "build", "HEADRACE_CUDA=ON", f"CMAKE_CUDA_COMPILER={nvcc}", "HEADRACE_UNITY=OFF")
         self.failed = 0
         nvidia = site_packages(work / "venv", [f"nvidia-{name}-cu12=={version}" for name, version in VERSIONS.items()]) / "nvidia"
         self.includes = [nvidia / name.replace("-", "_") / "include" for name in VERSIONS if name != "cuda-nvrtc"]
         self.runtime = nvidia / "cuda_runtime/lib/libcudart.so.12"
         std = pathlib.Path(__file__).resolve().parent / "std"
-        folders = [std, build / "include", *self.includes]
+        folders = [std, work / "build/include", *self.includes]
         self.nvrtc = Nvrtc(nvidia / "cuda_nvrtc/lib/libnvrtc.so.12",
                            [f"-arch={ARCHITECTURE}", "-std=c++20", "-default-device", "-rdc=true", "-DHEADRACE_BUILD=1", "-DNDEBUG",
                             "-diag-suppress=1097", *(f"-I{folder}" for folder in folders)])
@@ -72,18 +74,15 @@ class Check:
         self.failed += not good
 
     def commands(self):
-        """Those of the sources that use CUDA's headers, one a source: the host compiler's."""
-        ours = [command for command in read_commands(self.build) if command.has_headers(self.headers) and self.is_ours(command.source)]
-        host = {command.source: command for command in ours if not command.words[0].endswith("nvcc")}
-        missing = {command.source for command in ours} - set(host)
-        if not host or missing:
+        """Those of the device sources, one a source: the host compiler's."""
+        host = {command.source: command for command in self.configured
+                if command.has_headers(self.headers) and not command.words[0].endswith("nvcc")}
+        ours = sorted(path for room in self.source.iterdir() if (room / "CMakeLists.txt").exists() and room.name != "tests"
+                      for path in room.rglob("*") if re.search(r"(\.cu|_cuda\.cpp|_nvtx\.cpp)$", path.name))
+        missing = [str(path) for path in ours if path not in host]
+        if not ours or missing:
             sys.exit(f"FAILED: every device source must have a command of the host's compiler, got none for {missing or 'any'}")
-        return [host[source] for source in sorted(host)]
-
-    def is_ours(self, source):
-        """Whether it is a device source of a room, by name."""
-        return re.search(r"(\.cu|_cuda\.cpp|_nvtx\.cpp)$", source.name) and source.is_relative_to(self.source) and \
-            not source.is_relative_to(self.build)
+        return [host[path] for path in ours]
 
     def host(self, command):
         """Its object file, whatever became of it."""

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import zipfile
 
-from commands import read_commands, without_output
+from commands import configure, without_output
 from packages import fetched, pip
 
 WHEEL = "torch==2.7.1"
@@ -42,20 +42,18 @@ def check(command):
 
 def main(source, work):
     headers, build = torch(work / "wheel"), work / "build"
-    subprocess.run(["cmake", "-S", source, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DHEADRACE_WERROR=ON",
-                    f"-DHEADRACE_TORCH_DIR={headers}"], check=True)
+    configured = configure(source, build, "HEADRACE_WERROR=ON", f"HEADRACE_TORCH_DIR={headers}")
     config = next(build.rglob("headrace-config.cmake"))
     if SERIES not in config.read_text():
         sys.exit(f"FAILED: {config} must name the LibTorch series {SERIES}")
-    commands = {command.source: command for command in read_commands(build) if command.has_headers(str(headers))}
-    precompiled = next(command for path, command in commands.items() if path.name == "cmake_pch.hxx.cxx")
+    commands = {command.source: command for command in configured if command.has_headers(str(headers))}
+    precompiled = commands.pop(next(path for path in commands if path.name == "cmake_pch.hxx.cxx"))
     subprocess.run(precompiled.words, cwd=precompiled.folder, check=True)
-    ours = [command for path, command in commands.items() if not path.is_relative_to(build)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        failed = [said for said in pool.map(check, ours) if said]
+        failed = [said for said in pool.map(check, commands.values()) if said]
     print("\n".join(failed))
-    print(f"{len(ours)} sources with the headers of {WHEEL}, {len(failed)} failed")
-    return 1 if failed or not ours else 0
+    print(f"{len(commands)} files with the headers of {WHEEL}, folders of sources together, {len(failed)} failed")
+    return 1 if failed or not commands else 0
 
 
 if __name__ == "__main__":
