@@ -182,7 +182,7 @@ void check_full(const fs::path& whole) {
   CHECK(last.unfrozen_at.size() == 1);
 }
 
-// `left`: of checkpoints when the last process began, which may have had none to write.
+// `left`: how many checkpoints the last process found; it may have had none to write.
 void check_same_files(const fs::path& whole, const fs::path& resumed, int left) {
   CheckpointStore a(whole);
   CheckpointStore b(resumed);
