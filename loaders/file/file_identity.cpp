@@ -1,0 +1,95 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/crc32c.h>
+#include <headrace/loaders/file/file_descriptor.h>
+#include <headrace/loaders/file/file_identity.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <libdeflate.h>
+
+#include <sys/stat.h>
+
+namespace headrace::inline v1::detail {
+namespace {
+
+constexpr std::uint64_t stretch = 64 << 10;
+
+[[noreturn]] void no_file(const std::filesystem::path& file, int error) {
+  errno = error;
+  file_failed(fmt::format("[files] {}: cannot be read: {}", file.native(), error_text()), error,
+              "; check the path and its permissions");
+}
+
+FileStamp stamp_of(const struct stat& status) {
+  return {
+      .bytes = static_cast<std::uint64_t>(status.st_size),
+      .modified_ns = std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
+}
+
+/// Two sums of bytes that come in pieces.
+class Sums {
+ public:
+  void add(std::span<const std::byte> bytes) {
+    const std::uint32_t pair[2] = {castagnoli_, crc32c(bytes)};
+    castagnoli_ = crc32c(std::as_bytes(std::span(pair)));
+    ieee_ = libdeflate_crc32(ieee_, bytes.data(), bytes.size());
+  }
+  std::uint64_t value() const { return std::uint64_t{castagnoli_} << 32 | ieee_; }
+
+ private:
+  std::uint32_t castagnoli_ = 0;
+  std::uint32_t ieee_ = 0;
+};
+
+std::uint64_t sum_of(const std::filesystem::path& path, bool whole) {
+  const FileDescriptor file(path.c_str());
+  struct stat status {};
+  if (file.number() < 0 || ::fstat(file.number(), &status) != 0) no_file(path, errno);
+  const std::uint64_t bytes = stamp_of(status).bytes;
+  std::vector<std::byte> piece(std::min(stretch, bytes));
+  Sums sums;
+  sums.add(std::as_bytes(std::span(&bytes, 1)));
+  const auto add = [&](std::uint64_t offset, std::uint64_t count) {
+    const auto part = std::span(piece).first(count);
+    const std::int64_t got = pread_all(file.number(), part.data(), count, offset);
+    if (got < 0) no_file(path, errno);
+    if (static_cast<std::uint64_t>(got) != count)
+      throw DataError(
+          fmt::format("[files] {}: must have {} bytes, ends after {}; it is being "
+                      "written, wait for its end",
+                      path.native(), bytes, offset + static_cast<std::uint64_t>(got)));
+    sums.add(part);
+  };
+  if (whole || bytes <= 3 * stretch) {
+    for (std::uint64_t at = 0; at < bytes; at += stretch)
+      add(at, std::min(stretch, bytes - at));
+  } else {
+    for (const std::uint64_t at : {std::uint64_t{0}, (bytes - stretch) / 2, bytes - stretch})
+      add(at, stretch);
+  }
+  return sums.value();
+}
+
+}  // namespace
+
+FileStamp file_stamp(const std::filesystem::path& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) no_file(file, errno);
+  return stamp_of(status);
+}
+
+std::uint64_t content_sample(const std::filesystem::path& file) {
+  return sum_of(file, false);
+}
+
+std::uint64_t content_sum(const std::filesystem::path& file) {
+  return sum_of(file, true);
+}
+
+}  // namespace headrace::inline v1::detail

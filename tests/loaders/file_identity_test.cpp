@@ -1,0 +1,81 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/file_identity.h>
+#include <headrace/tests/support/temporary_folder.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <doctest/doctest.h>
+
+using headrace::detail::content_sample;
+using headrace::detail::content_sum;
+using headrace::detail::file_stamp;
+using headrace::test::TemporaryFolder;
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::path written(const fs::path& file, const std::string& bytes) {
+  std::ofstream(file, std::ios::binary) << bytes;
+  return file;
+}
+
+std::string noise(std::size_t bytes) {
+  std::string text(bytes, '\0');
+  std::uint32_t state = 1;
+  for (char& byte : text)
+    byte = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a byte that differs in head, middle or tail is seen, one between only by the sum of all") {
+  const TemporaryFolder folder;
+  const std::string bytes = noise(1 << 20);
+  const fs::path file = written(folder.path() / "a", bytes);
+  const fs::path other = folder.path() / "b";
+  written(other, bytes);
+  CHECK(content_sample(other) == content_sample(file));
+  CHECK(content_sum(other) == content_sum(file));
+  for (const std::size_t place : {0UL, 65535UL, bytes.size() / 2, bytes.size() - 1, 200'000UL}) {
+    std::string changed = bytes;
+    changed[place] = static_cast<char>(changed[place] ^ 1);
+    written(other, changed);
+    CAPTURE(place);
+    CHECK((content_sample(other) == content_sample(file)) == (place == 200'000UL));
+    CHECK(content_sum(other) != content_sum(file));
+  }
+}
+
+TEST_CASE("short files are looked at whole, and their length counts") {
+  const TemporaryFolder folder;
+  const std::string bytes = noise(3 * 65536);
+  const auto first = content_sample(written(folder.path() / "a", bytes));
+  std::string changed = bytes;
+  changed[70'000] = static_cast<char>(changed[70'000] ^ 1);
+  CHECK(content_sample(written(folder.path() / "b", changed)) != first);
+  CHECK(content_sample(written(folder.path() / "c", "")) !=
+        content_sample(written(folder.path() / "d", std::string(1, '\0'))));
+  CHECK(content_sample(written(folder.path() / "e", std::string(2, '\0'))) !=
+        content_sample(folder.path() / "d"));
+}
+
+TEST_CASE("a stamp holds size and time and follows links; what is not there is named") {
+  const TemporaryFolder folder;
+  const fs::path file = written(folder.path() / "a", "12345");
+  fs::create_symlink(file, folder.path() / "link");
+  const auto before = file_stamp(file);
+  CHECK(before.bytes == 5);
+  CHECK(file_stamp(folder.path() / "link") == before);
+  fs::last_write_time(file, fs::last_write_time(file) + std::chrono::nanoseconds(4'000'000));
+  CHECK(file_stamp(file).modified_ns - before.modified_ns == 4'000'000);
+  CHECK_THROWS_WITH_AS(file_stamp(folder.path() / "none"),
+                       doctest::Contains("none: cannot be read: No such file"),
+                       headrace::ConfigError);
+}
