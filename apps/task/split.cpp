@@ -173,6 +173,30 @@ std::vector<SplitParts> folds_of(const SplitRecords& records, const SplitSetting
 
 }  // namespace
 
+void join_groups(SplitRecords& records,
+                 const std::vector<std::pair<std::int64_t, std::int64_t>>& pairs) {
+  if (pairs.empty()) return;
+  std::vector<std::int64_t>& groups = records.groups;
+  if (groups.empty()) {
+    groups.resize(static_cast<std::size_t>(records.size));
+    std::iota(groups.begin(), groups.end(), 0);
+  }
+  // Each group points to one that it is joined to, or to itself.
+  std::vector<std::size_t> next(
+      static_cast<std::size_t>(*std::max_element(groups.begin(), groups.end()) + 1));
+  std::iota(next.begin(), next.end(), 0);
+  const auto last = [&](std::int64_t group) {
+    auto at = static_cast<std::size_t>(group);
+    for (; next[at] != at; at = next[at])
+      next[at] = next[next[at]];
+    return at;
+  };
+  for (const auto& [a, b] : pairs)
+    next[last(groups[static_cast<std::size_t>(a)])] = last(groups[static_cast<std::size_t>(b)]);
+  for (std::int64_t& group : groups)
+    group = static_cast<std::int64_t>(last(group));
+}
+
 void describe(Fields& fields, SplitSettings& split) {
   const auto part = [](std::string doc) {
     return KeyOptions{.doc = std::move(doc) +

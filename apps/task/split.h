@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace headrace::inline v1::app {
@@ -34,6 +35,11 @@ struct SplitParts {
   std::vector<std::int64_t> validation{};
   std::vector<std::int64_t> test{};
 };
+
+/// Joins the groups of both records of every pair, and so of all that pairs link in a chain; a
+/// record without a group was one by itself. For several reasons to keep records on one side.
+void join_groups(SplitRecords& records,
+                 const std::vector<std::pair<std::int64_t, std::int64_t>>& pairs);
 
 void describe(Fields& fields, SplitSettings& split);
 

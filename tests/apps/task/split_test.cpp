@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -158,6 +159,42 @@ TEST_CASE("of folds a group is in one alone, and each has its share of every cla
     CHECK(std::abs(static_cast<double>(counts[0]) - 60.0) <= 6.0);  // a group has six, and two
     CHECK(std::abs(static_cast<double>(counts[1]) - 20.0) <= 3.0);
   }
+}
+
+TEST_CASE("groups that pairs of records join in a chain are one, and stay whole") {
+  SplitRecords alone = records_of({4, 3});
+  join_groups(alone, {});
+  CHECK(alone.groups.empty());
+  join_groups(alone, {{6, 0}, {3, 6}, {2, 2}});
+  CHECK(groups_of(alone, {0, 3, 6}).size() == 1);
+  CHECK(groups_of(alone, {0, 1, 2, 4, 5}).size() == 5);
+
+  // Patients of ten records; the last record of every even one is a copy of the next one's first.
+  SplitRecords records = records_of({400});
+  std::vector<std::pair<std::int64_t, std::int64_t>> copies;
+  for (std::int64_t i = 0; i < records.size; ++i) {
+    records.groups.push_back(i / 10);
+    if (i % 20 == 9) copies.emplace_back(i, i + 1);
+  }
+  join_groups(records, copies);
+  for (const auto& [a, b] : copies)
+    CHECK(groups_of(records, {a - 9, a, b, b + 9}).size() == 1);
+  CHECK(std::set<std::int64_t>(records.groups.begin(), records.groups.end()).size() == 20);
+  const SplitParts parts = split_records(records, {.validation = 0.2, .test = 0.2}, 2)[0];
+  check_whole(records, parts);
+  CHECK_FALSE(meet(groups_of(records, parts.train), groups_of(records, parts.validation)));
+  CHECK_FALSE(meet(groups_of(records, parts.train), groups_of(records, parts.test)));
+  CHECK_FALSE(meet(groups_of(records, parts.validation), groups_of(records, parts.test)));
+}
+
+TEST_CASE("joining a million records in one long chain takes no longer than once along it") {
+  constexpr std::int64_t count = 1'000'000;
+  SplitRecords records{.size = count};
+  std::vector<std::pair<std::int64_t, std::int64_t>> chain;
+  for (std::int64_t i = 0; i + 1 < count; ++i)
+    chain.emplace_back(i % 2 == 0 ? i : i + 1, i % 2 == 0 ? i + 1 : i);
+  join_groups(records, chain);
+  CHECK(std::count(records.groups.begin(), records.groups.end(), records.groups[0]) == count);
 }
 
 TEST_CASE("records with several classes are divided by all of them") {
