@@ -129,6 +129,26 @@ TEST_CASE("a split is one of the usual words, and neither a path nor a group is 
                  "m.csv:4: group \"p1\" must be in one split, got validation after train"));
 }
 
+TEST_CASE("one image is in one split by whatever path it is named") {
+  const LabelFolder data;
+  fs::create_directory(data.root / "sub");
+  fs::create_symlink("0.png", data.root / "link.png");
+  fs::create_symlink("sub", data.root / "other");
+  fs::create_hard_link(data.root / "0.png", data.root / "sub" / "hard.png");
+  const auto refusal = [&](const std::string& again) {
+    return data.refusal("image,split\n0.png,train\n1.png,val\n" + again + ",test\n");
+  };
+  CHECK(contains(refusal("./0.png"),
+                 "0.png and ./0.png are one file, which must be in one split, got train and test"));
+  CHECK(contains(refusal("sub//hard.png"), "must be in one split, got train and test"));
+  CHECK(contains(refusal("other/hard.png"), "must be in one split, got train and test"));
+  CHECK(contains(refusal("link.png"), "must be in one split, got train and test"));
+  CHECK(contains(refusal((data.root / "0.png").native()), "must be in one split"));
+  CHECK(data.refusal("image,split\n0.png,test\n./0.png,test\nlink.png,test\n").empty());
+  fs::copy_file(data.root / "0.png", data.root / "sub" / "own.png");
+  CHECK(refusal("sub/own.png").empty());
+}
+
 TEST_CASE("several names in a cell, or columns of 0 and 1, give a field of flags") {
   const LabelFolder data;
   const ImageManifest names = data.read(tags, by_semicolon);

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <system_error>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -23,6 +24,9 @@
 
 namespace headrace::inline v1::detail {
 namespace {
+
+/// A file by whatever path.
+using FileNumber = std::pair<dev_t, ino_t>;
 
 /// Files that a manifest names, each looked at once.
 class ManifestFiles {
@@ -33,7 +37,8 @@ class ManifestFiles {
 
   /// Adds the file that a line names in a column. Throws ConfigError where it leaves the root, by a
   /// link either, or is no regular file.
-  void add(FileTable& files, std::string_view column, std::string_view written, std::int64_t line);
+  FileNumber add(FileTable& files, std::string_view column, std::string_view written,
+                 std::int64_t line);
 
  private:
   std::string_view inside(std::string_view column, std::string_view path, std::int64_t line) const;
@@ -71,8 +76,8 @@ std::string_view ManifestFiles::inside(std::string_view column, std::string_view
   return path;
 }
 
-void ManifestFiles::add(FileTable& files, std::string_view column, std::string_view written,
-                        std::int64_t line) {
+FileNumber ManifestFiles::add(FileTable& files, std::string_view column, std::string_view written,
+                              std::int64_t line) {
   const std::string path(inside(column, written, line));
   const auto refuse = [&](const std::string& rule) {
     refuse_line(manifest_, line, std::string(column) + " " + printable(path) + ": " + rule);
@@ -89,6 +94,7 @@ void ManifestFiles::add(FileTable& files, std::string_view column, std::string_v
   }
   if (!S_ISREG(status.st_mode)) refuse("must be a regular file");
   files.add(path, static_cast<std::uint64_t>(status.st_size));
+  return {status.st_dev, status.st_ino};
 }
 
 /// Links on the way may not leave the root either.
@@ -124,18 +130,26 @@ void read_rows(const ManifestRequest& request, ManifestText& text, const Manifes
                       " MiB, more than it may; divide the manifest");
 }
 
-/// What is trained on must not be tested on.
-void check_splits(const Manifest& manifest, const std::string& file) {
+/// What is trained on must not be tested on, by another path, a link or a hard link either.
+/// `numbers` are those of its files where it says splits.
+void check_splits(const Manifest& manifest, const std::vector<FileNumber>& numbers,
+                  const std::string& file) {
   const std::vector<DataSplit>& splits = manifest.values.splits;
   std::vector<std::size_t> order(splits.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto path = [&manifest](std::size_t i) { return manifest.files.path(i); };
-  std::ranges::sort(order, {}, path);
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return numbers[i]; });
   for (std::size_t i = 1; i < order.size(); ++i) {
     const DataSplit a = splits[order[i - 1]];
     const DataSplit b = splits[order[i]];
-    if (a == b || path(order[i - 1]) != path(order[i])) continue;
-    throw ConfigError("[manifest] " + printable(file) + ": " + printable(path(order[i])) +
+    if (a == b || numbers[order[i - 1]] != numbers[order[i]]) continue;
+    const std::string_view one = manifest.files.path(order[i - 1]);
+    const std::string_view other = manifest.files.path(order[i]);
+    // Some file systems give a number again.
+    std::error_code failed;
+    const fs::path root = manifest.files.root;
+    if (one != other && !fs::equivalent(root / one, root / other, failed)) continue;
+    throw ConfigError("[manifest] " + printable(file) + ": " + printable(one) +
+                      (one == other ? "" : " and " + printable(other) + " are one file, which") +
                       " must be in one split, got " + std::string(name_of(std::min(a, b))) +
                       " and " + std::string(name_of(std::max(a, b))));
   }
@@ -150,16 +164,19 @@ Manifest read_manifest(const ManifestRequest& request) {
   ManifestFiles files(request.file, request.root);
   ValueCollector values(request);
   ManifestColumns found;
+  std::vector<FileNumber> numbers;
   const auto begin = [&](const ManifestColumns& columns) {
     found = columns;
     values.begin(columns);
   };
   const auto take = [&](const ManifestRow& row) {
-    files.add(manifest.files, found.path, row.path, row.line);
+    const FileNumber number = files.add(manifest.files, found.path, row.path, row.line);
+    if (!found.split.empty()) numbers.push_back(number);
     if (!found.mask.empty()) files.add(manifest.masks, found.mask, row.mask, row.line);
     values.take(row);
     if (manifest.files.size() % 1024 != 0) return;
-    const std::size_t taken = manifest.files.memory() + manifest.masks.memory() + values.memory();
+    const std::size_t taken =
+        manifest.files.memory() + manifest.masks.memory() + values.memory() + memory_of(numbers);
     if (taken > most) refuse_list(request.file, row.line, taken);
   };
   read_rows(request, text, {.begin = begin, .take = take});
@@ -167,7 +184,7 @@ Manifest read_manifest(const ManifestRequest& request) {
   manifest.files.root = request.root;
   if (!found.mask.empty()) manifest.masks.root = request.root;
   manifest.values = values.finish();
-  check_splits(manifest, request.file);
+  check_splits(manifest, numbers, request.file);
   manifest.bytes = text.bytes();
   manifest.changed_ns = text.changed_ns();
   manifest.checksum = text.checksum();
