@@ -2,6 +2,7 @@
 #include <headrace/engine/base/internal/crc32c.h>
 #include <headrace/loaders/file/file_descriptor.h>
 #include <headrace/loaders/file/file_identity.h>
+#include <headrace/loaders/file/printable.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -10,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
 #include <libdeflate.h>
 
 #include <sys/stat.h>
@@ -22,7 +22,7 @@ constexpr std::uint64_t stretch = 64 << 10;
 
 [[noreturn]] void no_file(const std::filesystem::path& file, int error) {
   errno = error;
-  file_failed(fmt::format("[files] {}: cannot be read: {}", file.native(), error_text()), error,
+  file_failed("[files] " + printable(file.native()) + ": cannot be read: " + error_text(), error,
               "; check the path and its permissions");
 }
 
@@ -60,10 +60,10 @@ std::uint64_t sum_of(const std::filesystem::path& path, bool whole) {
     const std::int64_t got = pread_all(file.number(), part.data(), count, offset);
     if (got < 0) no_file(path, errno);
     if (static_cast<std::uint64_t>(got) != count)
-      throw DataError(
-          fmt::format("[files] {}: must have {} bytes, ends after {}; it is being "
-                      "written, wait for its end",
-                      path.native(), bytes, offset + static_cast<std::uint64_t>(got)));
+      throw DataError("[files] " + printable(path.native()) + ": must have " +
+                      std::to_string(bytes) + " bytes, ends after " +
+                      std::to_string(offset + static_cast<std::uint64_t>(got)) +
+                      "; it is being written, wait for its end");
     sums.add(part);
   };
   if (whole || bytes <= 3 * stretch) {
