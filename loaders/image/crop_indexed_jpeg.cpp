@@ -1,8 +1,11 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/crop_indexed_jpeg.h>
 #include <headrace/loaders/image/detail/jpeg/crop_index.h>
 #include <headrace/loaders/image/detail/jpeg/jpeg_scan.h>
+#include <headrace/loaders/image/exif.h>
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 namespace headrace::inline v1 {
@@ -26,25 +29,31 @@ struct CropIndexedJpeg::State {
   std::span<const std::byte> file;
   detail::CropIndex index;
   detail::JpegScan scan;
-  bool scanned = false;
   std::vector<std::uint8_t> markers;
   std::vector<JpegRow> rows;
 
-  void scan_once();
+  void require_match() const;
   Cover cover(const Region& region, int scale) const;
   JpegRow row(int number, const Cover& cover) const;
 };
 
-void CropIndexedJpeg::State::scan_once() {
-  if (scanned) return;
-  scan.parse(file.first(index.jpeg_bytes));
-  const bool same = scan.width == static_cast<int>(index.width) &&
-                    scan.height == static_cast<int>(index.height) &&
-                    scan.components == index.components && scan.mcu_width() == index.mcu_width &&
+/// Holds what the index says of its image against the image's own header.
+void CropIndexedJpeg::State::require_match() const {
+  const bool same = scan.components == index.components && scan.mcu_width() == index.mcu_width &&
                     scan.mcu_height() == index.mcu_height &&
-                    scan.entropy_first == index.entropy_first;
-  if (!same) detail::bits_end();
-  scanned = true;
+                    scan.entropy_first == index.entropy_first &&
+                    exif_orientation(file) == index.orientation;
+  if (scan.width == static_cast<int>(index.width) &&
+      scan.height == static_cast<int>(index.height) && same) {
+    return;
+  }
+  const auto sides = [](auto width, auto height) {
+    return std::to_string(width) + " x " + std::to_string(height);
+  };
+  throw DataError("JPEG: the crop index must be that of its image, got one of " +
+                  sides(index.width, index.height) + " pixels behind an image of " +
+                  sides(scan.width, scan.height) +
+                  (same ? "" : " that is coded or turned otherwise") + "; pack the image again");
 }
 
 // Smooth upsampling looks one sample of the coarsest component to either side, and the library does
@@ -89,18 +98,18 @@ bool CropIndexedJpeg::recognises(std::span<const std::byte> file) noexcept {
 
 ImageHeader CropIndexedJpeg::open(std::span<const std::byte> file) {
   State& state = *state_;
-  state.scanned = false;
   state.file = file;
   state.index.read(as_bytes(file));
+  state.scan.parse(jpeg());
+  state.require_match();
   return {.format = "JPEG",
-          .width = static_cast<int>(state.index.width),
-          .height = static_cast<int>(state.index.height),
-          .components = state.index.components,
+          .width = state.scan.width,
+          .height = state.scan.height,
+          .components = state.scan.components,
           .orientation = state.index.orientation};
 }
 
-void CropIndexedJpeg::check() {
-  state_->scan_once();
+void CropIndexedJpeg::check() const {
   state_->index.check(state_->scan);
 }
 
@@ -110,7 +119,6 @@ std::span<const std::byte> CropIndexedJpeg::jpeg() const noexcept {
 
 CropIndexedJpeg::Part CropIndexedJpeg::part(const Region& region, int scale) {
   State& state = *state_;
-  state.scan_once();
   const detail::JpegScan& scan = state.scan;
   const Cover cover = state.cover(region, scale);
   Part part;

@@ -25,13 +25,13 @@ class HEADRACE_API CropIndexedJpeg {
   /// Whether the bytes end as such a file does.
   static bool recognises(std::span<const std::byte> file) noexcept;
 
-  /// Reads the index's header; `file` must outlive what follows. Throws DataError where the index
-  /// is damaged or claims what cannot be.
+  /// Reads the headers of index and image; `file` must outlive what follows. Throws DataError where
+  /// the index is damaged, claims what cannot be, or is not that of its image.
   ImageHeader open(std::span<const std::byte> file);
 
   /// Reads the coded data of the open file once and holds every entry of its index against it.
   /// Throws DataError where they differ.
-  void check();
+  void check() const;
 
   /// The open file without its index.
   std::span<const std::byte> jpeg() const noexcept;

@@ -138,15 +138,25 @@ class JpegFormat final : public FormatDecoder {
 
  private:
   DecodedPixels decode_part(const Region& region, int scale);
+  void open_inside();
 
   bool indexed_ = false;
+  ImageHeader header_;
   CropIndexedJpeg parts_;
   JpegDecoder jpeg_;
 };
 
 ImageHeader JpegFormat::open(std::span<const std::byte> file) {
   indexed_ = CropIndexedJpeg::recognises(file);
-  return indexed_ ? parts_.open(file) : jpeg_.open(file);
+  header_ = indexed_ ? parts_.open(file) : jpeg_.open(file);
+  return header_;
+}
+
+/// The whole image that an index stands behind, by the header that libjpeg-turbo decodes it by.
+void JpegFormat::open_inside() {
+  const ImageHeader inside = jpeg_.open(parts_.jpeg());
+  if (inside.width == header_.width && inside.height == header_.height) return;
+  throw DataError("JPEG: its header can be read in two ways; encode the image again");
 }
 
 DecodedPixels JpegFormat::decode(const Region& region, int scale) {
@@ -166,20 +176,20 @@ DecodedPixels JpegFormat::decode_part(const Region& region, int scale) {
 }
 
 std::size_t JpegFormat::needed_bytes(const Region& region, int scale) const {
-  const std::size_t pixels = JpegDecoder::pixel_bytes(region, scale);
-  return indexed_ ? pixels : pixels + jpeg_.library_bytes();
+  return JpegDecoder::pixel_bytes(region, scale) +
+         (indexed_ ? JpegDecoder::line_bytes(header_.width) : jpeg_.library_bytes());
 }
 
 void JpegFormat::check(const Region& whole) {
   if (indexed_) {
     parts_.check();
-    jpeg_.open(parts_.jpeg());
+    open_inside();
   }
   jpeg_.decode(whole, 8);
 }
 
 bool JpegFormat::decode_whole(std::uint8_t* rgb) {
-  if (indexed_) jpeg_.open(parts_.jpeg());
+  if (indexed_) open_inside();
   jpeg_.decode_whole(rgb);
   return true;
 }

@@ -322,8 +322,13 @@ void JpegDecoder::decode_whole(std::uint8_t* rgb) {
 
 std::size_t JpegDecoder::library_bytes() const {
   if (!state_->is_open) return 0;
+  return line_bytes(static_cast<int>(state_->info.image_width)) +
+         detail::coefficient_bytes(state_->info);
+}
+
+std::size_t JpegDecoder::line_bytes(int width) noexcept {
   constexpr std::size_t of_column = 256;  // rows before and behind upsampling, of all components
-  return of_column * state_->info.image_width + detail::coefficient_bytes(state_->info);
+  return of_column * static_cast<std::size_t>(width);
 }
 
 std::size_t JpegDecoder::pixel_bytes(const Region& region, int scale) noexcept {

@@ -52,6 +52,8 @@ class HEADRACE_API JpegDecoder {
   /// Bytes that libjpeg-turbo takes to decode any part of the open file: rows that it works on, and
   /// of a file of several scans the coefficients of the whole image.
   std::size_t library_bytes() const;
+  /// Those of the rows alone, of an image so wide.
+  static std::size_t line_bytes(int width) noexcept;
   /// Bytes of pixels that decode() takes at most for a region.
   static std::size_t pixel_bytes(const Region& region, int scale) noexcept;
   /// Bytes that the decoder holds.

@@ -41,6 +41,12 @@ PackBytes make_indexed(const JpegSpec& spec) {
                            {.segment_pixels = 16});
 }
 
+PackBytes make_turned() {
+  return make_crop_indexed(
+      with_orientation(encode_jpeg({.width = 96, .height = 64}, picture(96, 64, 3)), 6),
+      {.segment_pixels = 16});
+}
+
 template <class T>
 void put(PackBytes& file, std::size_t at, T value) {
   if (at + sizeof value <= file.size()) std::memcpy(file.data() + at, &value, sizeof value);
@@ -52,7 +58,7 @@ PackBytes pack_seed(std::size_t which) {
   static const PackBytes seeds[pack_seeds] = {
       make_pack(), make_indexed({.width = 96, .height = 64}),
       make_indexed({.width = 61, .height = 43, .h_samp = 1, .v_samp = 1}),
-      make_indexed({.width = 50, .height = 34, .components = 1})};
+      make_indexed({.width = 50, .height = 34, .components = 1}), make_turned()};
   return seeds[which % pack_seeds];
 }
 

@@ -1,8 +1,8 @@
 // A pack or crop index of any content, checksums made right, must give pixels or a DataError, and
 // the same ones again after another picture.
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/image_decoder.h>
 #include <headrace/loaders/image/pack/image_pack.h>
+#include <headrace/tests/fuzz/decode_views.h>
 #include <headrace/tests/fuzz/finding.h>
 #include <headrace/tests/fuzz/memory_file.h>
 #include <headrace/tests/fuzz/pack_edits.h>
@@ -15,34 +15,6 @@ using namespace headrace;
 
 namespace {
 
-constexpr std::int64_t most_pixels = 1 << 20;
-constexpr int side = 20;
-
-/// Windows over the whole picture and parts of it, at several scales.
-std::string decode(std::span<const std::byte> file) {
-  std::string outcome;
-  for (std::uint64_t seed = 0; seed < 4; ++seed) {
-    try {
-      ImageDecoder& decoder = ImageDecoder::this_thread();
-      const ImageHeader header = decoder.open(file);
-      if (std::int64_t{header.width} * header.height > most_pixels) return "large";
-      Random random(RandomKey{.seed = seed});
-      const ImageWindow window = place(RandomResizedCrop{.height = side, .width = side},
-                                       header.shown_width(), header.shown_height(), random);
-      std::vector<std::uint8_t> pixels(std::size_t{3} * side * side, 1);
-      decoder.decode(window, {.rgb = pixels.data(),
-                              .height = side,
-                              .width = side,
-                              .flip = random.chance(0.5),
-                              .prescale = seed % 2 == 0});
-      outcome.append(pixels.begin(), pixels.end());
-    } catch (const DataError& error) {
-      outcome += error.what();
-    }
-  }
-  return outcome;
-}
-
 std::string read_pack(test::PackBytes file) {
   test::repair_pack(file);
   const test::MemoryFile memory(file);
@@ -53,8 +25,8 @@ std::string read_pack(test::PackBytes file) {
       Sample sample;
       pack.read(i, sample);
       const Tensor& image = sample["image"];
-      outcome +=
-          pack.origin(i) + decode({static_cast<const std::byte*>(image.raw()), image.bytes()});
+      outcome += pack.origin(i) +
+                 test::decode_views({static_cast<const std::byte*>(image.raw()), image.bytes()});
     }
   } catch (const DataError& error) {
     // The name of the file differs from one run to the next.
@@ -73,10 +45,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto outcome = [&] {
     if (which == 0) return read_pack(file);
     test::repair_crop_index(file);
-    return decode(file);
+    return test::decode_views(file);
   };
   const std::string first = outcome();
-  decode(test::pack_seed(which % 3 + 1));
+  test::decode_views(test::pack_seed(which % 3 + 1));
   if (outcome() != first) test::finding("a pack gives something else the second time");
   return 0;
 }

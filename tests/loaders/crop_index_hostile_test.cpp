@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 
 #include <doctest/doctest.h>
 
@@ -32,6 +33,7 @@ class Footer {
   void put(std::size_t at, std::uint32_t value) { std::memcpy(at_ + at, &value, sizeof value); }
 
   static constexpr std::size_t width = 0;
+  static constexpr std::size_t kinds = 8;  // components, orientation, sides of an MCU
   static constexpr std::size_t jpeg_bytes = 16;
   static constexpr std::size_t entropy_first = 20;
   static constexpr std::size_t checksum = 36;
@@ -40,7 +42,104 @@ class Footer {
   std::byte* at_;
 };
 
+void seal(Bytes& file) {
+  Footer footer(file);
+  const std::size_t index = footer.number(Footer::jpeg_bytes);
+  footer.put(Footer::checksum,
+             detail::checksum_of(file.data() + index,
+                                 file.size() - crop_footer_bytes + Footer::checksum - index));
+}
+
+Bytes indexed(int width, int height) {
+  return make_crop_indexed(
+      test::encode_jpeg({.width = width, .height = height}, test::picture(width, height, 3)));
+}
+
+/// A JPEG behind which the index of another stands, its places made those of this one.
+Bytes behind(const Bytes& jpeg, Bytes other, std::uint32_t entropy_first) {
+  const auto index =
+      other.begin() + static_cast<std::ptrdiff_t>(Footer(other).number(Footer::jpeg_bytes));
+  Bytes file = jpeg;
+  file.insert(file.end(), index, other.end());
+  Footer footer(file);
+  footer.put(Footer::jpeg_bytes, static_cast<std::uint32_t>(jpeg.size()));
+  footer.put(Footer::entropy_first, entropy_first);
+  seal(file);
+  return file;
+}
+
+Bytes behind(Bytes image, const Bytes& other) {
+  const Footer footer(image);
+  const Bytes jpeg(image.begin(),
+                   image.begin() + static_cast<std::ptrdiff_t>(footer.number(Footer::jpeg_bytes)));
+  return behind(jpeg, other, footer.number(Footer::entropy_first));
+}
+
+/// What is said of a decode of the whole, which writes to `rgb`.
+std::string refusal_of(const Bytes& file, test::Pixels& rgb, std::size_t most_bytes) {
+  try {
+    ImageDecoder decoder;
+    const ImageHeader header = decoder.open(file, most_bytes);
+    const int width = header.shown_width();
+    const int height = header.shown_height();
+    decoder.decode({0, 0, double(width), double(height), {.width = width, .height = height}},
+                   {.rgb = rgb.data(), .height = height, .width = width});
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  return {};
+}
+
 }  // namespace
+
+TEST_CASE("an index of other sides than its image's is refused, and nothing is written") {
+  const Bytes small = indexed(16, 16);
+  const Bytes large = indexed(800, 600);
+  for (const bool small_index : {true, false}) {
+    CAPTURE(small_index);
+    const Bytes file = small_index ? behind(large, small) : behind(small, large);
+    test::Pixels rgb(std::size_t{3} * 800 * 600, 171);
+    const std::string message = refusal_of(file, rgb, ImageLimits::memory);
+    CHECK(message ==
+          (small_index
+               ? "JPEG: the crop index must be that of its image, got one of 16 x 16 pixels "
+                 "behind an image of 800 x 600; pack the image again"
+               : "JPEG: the crop index must be that of its image, got one of 800 x 600 "
+                 "pixels behind an image of 16 x 16; pack the image again"));
+    CHECK(std::ranges::count(rgb, 171) == std::ssize(rgb));
+    CHECK_THROWS_AS(ImageDecoder().check(file), DataError);
+  }
+}
+
+TEST_CASE("an index that turns its image or codes it otherwise is refused") {
+  const Bytes sound = indexed(64, 48);
+  for (const std::size_t at : {0, 1, 2, 3}) {
+    CAPTURE(at);
+    Bytes file = sound;
+    Footer footer(file);
+    // No orientation becomes the sixth, MCUs of 16 x 16 half of that: entries are as many in rows.
+    constexpr std::array<std::uint32_t, 4> other{1, 6, 8, 8};
+    const std::uint32_t shift = 8 * static_cast<std::uint32_t>(at);
+    footer.put(Footer::kinds,
+               (footer.number(Footer::kinds) & ~(0xffU << shift)) | other[at] << shift);
+    seal(file);
+    test::Pixels rgb(std::size_t{3} * 64 * 48);
+    CHECK(refusal_of(file, rgb, ImageLimits::memory).find("crop index") != std::string::npos);
+  }
+}
+
+TEST_CASE("sample_limit holds for what stands before an index, and for rows of a wide image") {
+  const test::Pixels pixels = test::picture(1024, 1024, 3);
+  const test::JpegSpec spec{
+      .width = 1024, .height = 1024, .h_samp = 1, .v_samp = 1, .progressive = true};
+  const Bytes progressive = test::encode_jpeg(spec, pixels);
+  const Bytes index = make_crop_indexed(progressive);
+  test::Pixels rgb(pixels.size());
+  CHECK(refusal_of(index, rgb, std::size_t{1} << 20).empty());
+  CHECK(refusal_of(behind(progressive, index, 600), rgb, std::size_t{1} << 20)
+            .find("a crop index needs a baseline file") != std::string::npos);
+  CHECK(refusal_of(index, rgb, std::size_t{1} << 17).find("sample_limit") != std::string::npos);
+}
 
 // libjpeg-turbo reads on right behind a TEM marker. Here what would be the length of a segment is
 // the next marker, and the segment would hold the headers of a narrower image.
@@ -70,16 +169,7 @@ TEST_CASE("an image within a marker that has no segment is refused") {
   footer.put(Footer::width, 64);
   for (const std::size_t place : {Footer::jpeg_bytes, Footer::entropy_first})
     footer.put(place, footer.number(place) + 2 + segment_bytes);
-  const std::size_t index = footer.number(Footer::jpeg_bytes);
-  footer.put(Footer::checksum,
-             detail::checksum_of(wide.data() + index,
-                                 wide.size() - crop_footer_bytes + Footer::checksum - index));
-
-  ImageDecoder decoder;
-  const ImageHeader header = decoder.open(wide);
-  REQUIRE(header.width == 64);
-  test::Pixels rgb(std::size_t{3} * 32 * 48);
-  CHECK_THROWS_WITH_AS(decoder.decode({0, 0, 64, 48, {.width = 64, .height = 48}},
-                                      {.rgb = rgb.data(), .height = 48, .width = 32}),
-                       doctest::Contains("the markers are broken"), DataError);
+  seal(wide);
+  CHECK_THROWS_WITH_AS(ImageDecoder().open(wide), doctest::Contains("the markers are broken"),
+                       DataError);
 }
