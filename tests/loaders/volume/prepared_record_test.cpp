@@ -12,6 +12,7 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -125,6 +126,33 @@ TEST_CASE("a record vouches for what was written, not for other files of its siz
   fs::resize_file(folder / "out/a.image.hrv", 0);
   CHECK(!kept(folder, folder / "a.nii"));
   CHECK(bytes_in(folder / "out/a.image.hrv") == good);
+}
+
+TEST_CASE("a record that states other sides than its files have vouches for nothing") {
+  const TemporaryFolder folder;
+  NnUNetRawFiles::write<std::uint8_t>(folder / "a.nii", small, some_value);
+  const fs::path record = folder / "out/a.json";
+  const std::vector<std::pair<std::string, std::string>> forgeries{
+      {"extent", "[80, 9, 10]"},
+      {"extent", "[8, 9, 9]"},
+      {"crop_begin", "[0, -1, 0]"},
+      {"crop_begin", "[8, 0, 0]"},
+      {"crop_end", "[8, 9, 11]"},
+      {"original_extent", "[8, 8, 10]"},
+      {"original_extent", "[1099511627776, 9, 10]"}};
+  for (const auto& [key, value] : forgeries) {
+    CAPTURE(key);
+    CAPTURE(value);
+    kept(folder, folder / "a.nii");
+    REQUIRE(kept(folder, folder / "a.nii"));
+    const std::string good = bytes_in(record);
+    std::string forged = good;
+    const std::size_t at = forged.find('[', forged.find('"' + key + '"'));
+    forged.replace(at, forged.find(']', at) + 1 - at, value);
+    put(record, forged);
+    CHECK(!kept(folder, folder / "a.nii"));
+    CHECK(bytes_in(record) == good);
+  }
 }
 
 TEST_CASE("a label that lies elsewhere than its image is told, by later runs, too") {

@@ -7,9 +7,11 @@
 #include <headrace/loaders/volume/detail/case/prepared_record.h>
 #include <headrace/loaders/volume/detail/store/chunk_store_format.h>
 #include <headrace/loaders/volume/nifti_volume.h>
+#include <headrace/loaders/volume/volume_limits.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -113,8 +115,13 @@ Json mark_of(const fs::path& path) {
 }
 
 /// Of a chunk store that was written: its header has checksums of the index and thereby of all
-/// chunks. Null where it is not whole.
-Json store_mark(const fs::path& file) {
+/// chunks. A null mark where it is not whole.
+struct StoreLook {
+  Json mark{};
+  std::array<std::int64_t, 3> extent{};
+};
+
+StoreLook look_at_store(const fs::path& file) {
   std::array<std::byte, ChunkStoreFormat::page> page;
   const FileDescriptor open(file.c_str());
   const std::int64_t got = pread_all(open.number(), page.data(), page.size(), 0);
@@ -122,17 +129,31 @@ Json store_mark(const fs::path& file) {
   try {
     const ChunkStoreHeader header = ChunkStoreHeader::decode(page);
     if (header.file_bytes != bytes_of(file)) return {};
-    return {{"bytes", header.file_bytes},
-            {"fingerprint", header.fingerprint},
-            {"page", checksum_of(page)}};
+    const auto& [channels, depth, rows, columns] = header.info.shape;
+    return {.mark = {{"bytes", header.file_bytes},
+                     {"fingerprint", header.fingerprint},
+                     {"page", checksum_of(page)}},
+            .extent = {depth, rows, columns}};
   } catch (const DataError&) {
     return {};
   }
 }
 
-/// Whether the file is what the record says, and whole.
-bool vouched(const Json& mark, const fs::path& file) {
-  return !mark.is_null() && mark == store_mark(file);
+/// Whether the file is what the record says, whole, and of the sides that the record states.
+bool vouched(const Json& mark, const fs::path& file, const PreparedCase& made) {
+  const StoreLook store = look_at_store(file);
+  return !mark.is_null() && mark == store.mark && made.extent == store.extent;
+}
+
+/// Whether the crop lies in the image that it was cut from, as far as the record says.
+bool has_crop_inside(const PreparedCase& made) {
+  bool inside = true;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    inside = inside && made.crop_begin[axis] >= 0 && made.crop_begin[axis] < made.crop_end[axis] &&
+             made.crop_end[axis] <= made.original_extent[axis] &&
+             made.original_extent[axis] <= VolumeLimits{}.extent;
+  }
+  return inside;
 }
 
 PreparedCase case_of(const Json& json, const PreparedFiles& files) {
@@ -165,8 +186,8 @@ std::string record_text(const PreparedCase& prepared, const std::string& made_fr
   auto json = write_fields<Json>(prepared);
   json["prepared_case"] = record_version;
   json["name"] = prepared.name;
-  json["image"] = store_mark(prepared.image);
-  json["label"] = prepared.label.empty() ? Json() : store_mark(prepared.label);
+  json["image"] = look_at_store(prepared.image).mark;
+  json["label"] = prepared.label.empty() ? Json() : look_at_store(prepared.label).mark;
   json["made_from"] = Json::parse(made_from);
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -180,8 +201,8 @@ std::optional<PreparedCase> read_record(const PreparedFiles& files, const std::s
     if (json.at("prepared_case") != record_version || json.at("made_from").dump() != made_from)
       return {};
     PreparedCase made = case_of(json, files);
-    if (!vouched(json.at("image"), files.image)) return {};
-    if (!made.label.empty() && !vouched(json.at("label"), files.label)) return {};
+    if (!has_crop_inside(made) || !vouched(json.at("image"), files.image, made)) return {};
+    if (!made.label.empty() && !vouched(json.at("label"), files.label, made)) return {};
     return made;
   } catch (const Error&) {
     return {};
