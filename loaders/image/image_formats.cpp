@@ -138,8 +138,9 @@ class JpegFormat final : public FormatDecoder {
 
  private:
   DecodedPixels decode_part(const Region& region, int scale);
-  void open_inside();
+  void open_plain();
 
+  std::span<const std::byte> file_;
   bool indexed_ = false;
   ImageHeader header_;
   CropIndexedJpeg parts_;
@@ -147,15 +148,16 @@ class JpegFormat final : public FormatDecoder {
 };
 
 ImageHeader JpegFormat::open(std::span<const std::byte> file) {
+  file_ = file;
   indexed_ = CropIndexedJpeg::recognises(file);
   header_ = indexed_ ? parts_.open(file) : jpeg_.open(file);
   return header_;
 }
 
-/// The whole image that an index stands behind, by the header that libjpeg-turbo decodes it by.
-void JpegFormat::open_inside() {
-  const ImageHeader inside = jpeg_.open(parts_.jpeg());
-  if (inside.width == header_.width && inside.height == header_.height) return;
+/// The whole file as libjpeg-turbo sees it, which knows of no index.
+void JpegFormat::open_plain() {
+  const ImageHeader plain = jpeg_.open(file_);
+  if (plain.width == header_.width && plain.height == header_.height) return;
   throw DataError("JPEG: its header can be read in two ways; encode the image again");
 }
 
@@ -183,13 +185,13 @@ std::size_t JpegFormat::needed_bytes(const Region& region, int scale) const {
 void JpegFormat::check(const Region& whole) {
   if (indexed_) {
     parts_.check();
-    open_inside();
+    open_plain();
   }
   jpeg_.decode(whole, 8);
 }
 
 bool JpegFormat::decode_whole(std::uint8_t* rgb) {
-  if (indexed_) open_inside();
+  if (indexed_) open_plain();
   jpeg_.decode_whole(rgb);
   return true;
 }

@@ -68,7 +68,7 @@ struct JpegDecoder::State {
     std::span<const JpegRow> rows{};  ///< where the data is not in the file
     bool by_library = false;          ///< its entropy decoder is the one to use
     int first_column = 0;             ///< of `out`, set by the decode
-    bool in_doubt = false;  ///< set by the decode: what our own left over, the library judges
+    bool in_doubt = false;  ///< set by the decode: whether that is damage, the library judges
   };
 
   jpeg_decompress_struct info{};
@@ -160,11 +160,16 @@ void JpegDecoder::State::read_rows(std::uint8_t* out, std::size_t stride, int co
   }
 }
 
-/// Decodes once, or once more where our own decoder cannot say whether what it left over is damage:
-/// the library overlooks some bytes before a marker and warns of others.
+/// Decodes once, or once more where our own decoder fails or left something over. What is damage,
+/// the library alone says: it overlooks some bytes before a marker, and some codes that stand for
+/// nothing, and warns of others.
 void JpegDecoder::State::perform(Job& job) {
   is_open = false;
-  guarded([this, &job] { run(job); });
+  try {
+    guarded([this, &job] { run(job); });
+  } catch (const DataError&) {
+    if (!job.in_doubt) throw;
+  }
   if (!job.in_doubt) return;
   open(file);
   job.by_library = true;
@@ -182,6 +187,7 @@ bool JpegDecoder::State::finish(bool ours) {
 
 void JpegDecoder::State::run(Job& job) {
   const bool ours = start(job);
+  job.in_doubt = ours && job.rows.empty();
   const Region& wanted = job.wanted;
   const int right =
       std::min<int>(wanted.x + wanted.width + smooth_reach, static_cast<int>(info.output_width));

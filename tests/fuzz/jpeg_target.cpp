@@ -1,8 +1,10 @@
-// A JPEG of any content against plain libjpeg-turbo. What that warns about is a DataError of a
-// whole decode. Of a sound file the whole, every part of it, and every part of it behind a crop
-// index are the same pixels, unless a limit that the docs name refuses it.
+// A JPEG of any content against plain libjpeg-turbo, alone and with so much behind it that the
+// library takes its fast way. What that warns about is a DataError of a whole decode. Of a sound
+// file the whole, every part of it, and every part of it behind a crop index are the same pixels,
+// unless a limit that the docs name refuses it.
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/crop_indexed_jpeg.h>
+#include <headrace/loaders/image/image_decoder.h>
 #include <headrace/loaders/image/jpeg_decoder.h>
 #include <headrace/loaders/image/make_crop_index.h>
 #include <headrace/tests/fuzz/finding.h>
@@ -33,9 +35,14 @@ constexpr std::array<std::string_view, 5> limits{
     "bytes cannot hold",  // fewer than a bit a block
 };
 
-bool is_limit(std::string_view message) {
+/// The same of a crop index: what a baseline file cannot hold.
+constexpr std::array<std::string_view, 4> index_limits{
+    "a DC value is out of range", "DCT coefficient out of range", "needs a baseline file",
+    "more memory than the limit"};
+
+bool is_among(std::string_view message, std::span<const std::string_view> parts) {
   return std::ranges::any_of(
-      limits, [&](std::string_view part) { return message.find(part) != std::string_view::npos; });
+      parts, [&](std::string_view part) { return message.find(part) != std::string_view::npos; });
 }
 
 /// Pixels of three bytes; nothing and a message where the work is refused.
@@ -127,17 +134,25 @@ DecodedPixels decode_indexed(CropIndexedJpeg& indexed, Region window, int scale)
   return pixels;
 }
 
+/// The image with a crop index; empty where it cannot have one.
+std::vector<std::byte> index_of(const Image& image) {
+  try {
+    std::vector<std::byte> file = make_crop_indexed(image.file, {.segment_pixels = 16});
+    ImageDecoder::this_thread().check(file);
+    return file;
+  } catch (const DataError& error) {
+    if (!is_among(error.what(), index_limits))
+      test::finding(std::string("a sound file gets no crop index: ") + error.what());
+    return {};
+  }
+}
+
 /// Every window at full size and at another scale, which depends on the file, with and without a
 /// crop index, against the whole.
 void check_parts(const Image& image, const Pixels& rgb) {
-  std::vector<std::byte> file;
+  const std::vector<std::byte> file = index_of(image);
   CropIndexedJpeg indexed;
-  try {
-    file = make_crop_indexed(image.file, {.segment_pixels = 16});
-    indexed.open(file);
-  } catch (const DataError&) {
-    file.clear();
-  }
+  if (!file.empty()) indexed.open(file);
   for (const int scale : {1, 2 << image.file.size() % 3}) {
     const Pixels all = whole_at(image, scale);
     if (scale == 1 && all != rgb) test::finding("a crop of the whole differs from the whole");
@@ -154,18 +169,30 @@ void check_parts(const Image& image, const Pixels& rgb) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto file = std::as_bytes(std::span(data, size));
+namespace {
+
+void check(std::span<const std::byte> file) {
   const test::PlainJpeg plain = test::decode_plain(file, most_pixels);
-  if (plain.skipped) return 0;
+  if (plain.skipped) return;
   std::string refusal;
   const auto ours = attempt([&] { return whole(file); }, refusal);
   if (strict && ours && !plain.sound())
     test::finding("a whole decode takes what libjpeg-turbo warns about: " + plain.complaint);
-  if (!plain.sound()) return 0;
-  if (!ours && !is_limit(refusal)) test::finding("a sound file is refused: " + refusal);
-  if (!ours || (!strict && plain.incomplete)) return 0;
+  if (!plain.sound()) return;
+  if (!ours && !is_among(refusal, limits)) test::finding("a sound file is refused: " + refusal);
+  if (!ours || (!strict && plain.incomplete)) return;
   if (*ours != plain.rgb) test::finding("the whole differs from libjpeg-turbo's");
   check_parts({file, plain.width, plain.height}, *ours);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  constexpr std::size_t fast = 10 * 512;  // of an MCU of ten blocks
+  const auto file = std::as_bytes(std::span(data, size));
+  check(file);
+  std::vector<std::byte> longer(file.begin(), file.end());
+  longer.resize(size + fast);
+  check(longer);
   return 0;
 }

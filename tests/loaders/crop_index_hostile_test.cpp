@@ -2,7 +2,7 @@
 #include <headrace/loaders/image/image_decoder.h>
 #include <headrace/loaders/image/make_crop_index.h>
 #include <headrace/loaders/image/pack/detail/pack_format.h>
-#include <headrace/tests/loaders/image_files.h>
+#include <headrace/tests/loaders/damaged_photographs.h>
 
 #include <algorithm>
 #include <array>
@@ -90,6 +90,15 @@ std::string refusal_of(const Bytes& file, test::Pixels& rgb, std::size_t most_by
   return {};
 }
 
+bool check_refuses(const Bytes& file) {
+  try {
+    ImageDecoder().check(file);
+    return false;
+  } catch (const DataError&) {
+    return true;
+  }
+}
+
 }  // namespace
 
 TEST_CASE("an index of other sides than its image's is refused, and nothing is written") {
@@ -107,7 +116,7 @@ TEST_CASE("an index of other sides than its image's is refused, and nothing is w
                : "JPEG: the crop index must be that of its image, got one of 800 x 600 "
                  "pixels behind an image of 16 x 16; pack the image again"));
     CHECK(std::ranges::count(rgb, 171) == std::ssize(rgb));
-    CHECK_THROWS_AS(ImageDecoder().check(file), DataError);
+    CHECK(check_refuses(file));
   }
 }
 
@@ -126,6 +135,32 @@ TEST_CASE("an index that turns its image or codes it otherwise is refused") {
     test::Pixels rgb(std::size_t{3} * 64 * 48);
     CHECK(refusal_of(file, rgb, ImageLimits::memory).find("crop index") != std::string::npos);
   }
+}
+
+TEST_CASE("bytes before the end of an indexed image are damage where libjpeg-turbo says so") {
+  int sound = 0;
+  int damaged = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const test::Pixels noise = test::photograph(16, 16, 3, seed);
+    const Bytes jpeg = test::encode_jpeg({.width = 16, .height = 16, .quality = 98}, noise);
+    for (const std::uint32_t more : {0U, 1U, 2U, 9U}) {
+      CAPTURE(seed);
+      CAPTURE(more);
+      Bytes file = make_crop_indexed(jpeg);
+      const std::uint32_t end = Footer(file).number(Footer::jpeg_bytes);
+      file.insert(file.begin() + std::ptrdiff_t{end} - 2, more, std::byte{7});
+      Footer(file).put(Footer::jpeg_bytes, end + more);
+      seal(file);
+      const test::PlainVerdict plain = test::plain_verdict(file);
+      test::Pixels rgb(noise.size());
+      CHECK(refusal_of(file, rgb, ImageLimits::memory).empty() == !plain.complains);
+      CHECK(check_refuses(file) == plain.complains);
+      if (!plain.complains) CHECK(rgb == plain.rgb);
+      ++(plain.complains ? damaged : sound);
+    }
+  }
+  CHECK(sound > 60);
+  CHECK(damaged > 60);
 }
 
 TEST_CASE("sample_limit holds for what stands before an index, and for rows of a wide image") {

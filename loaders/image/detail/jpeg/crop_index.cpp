@@ -79,8 +79,6 @@ void each_boundary(const JpegScan& scan, int segment_mcus, const Visit& visit) {
     }
     visit(y, segment, entry_at(bits, before));
   }
-  const std::size_t rest = scan.file.size() - 2 - bits.place().byte;
-  if (rest > 1 || (rest == 1 && bits.place().bit == 0)) refuse_index("bytes follow the last MCU");
 }
 
 bool has_end_marker(std::span<const std::uint8_t> jpeg) {

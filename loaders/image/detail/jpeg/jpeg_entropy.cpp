@@ -186,9 +186,10 @@ void JpegEntropy::end_row(j_decompress_ptr info) {
 }
 
 bool JpegEntropy::finish(jpeg_decompress_struct& info) const {
-  if (8 * (end_ - bits_.at) + bits_.count >= 8 || rest_.size() < 2 || rest_[0] != 0xff)
+  const auto code = std::ranges::find_if(rest_, [](std::uint8_t byte) { return byte != 0xff; });
+  if (8 * (end_ - bits_.at) + bits_.count >= 8 || code == rest_.begin() || code == rest_.end() ||
+      *code == 0)
     return false;
-  if (rest_[1] == 0) return false;
   info.src->next_input_byte = rest_.data();
   info.src->bytes_in_buffer = rest_.size();
   return true;
@@ -215,6 +216,8 @@ void JpegEntropy::fetch(j_decompress_ptr info) {
     while (after < rest_.size() && rest_[after] == 0xff)
       ++after;
     if (after < rest_.size() && rest_[after] != 0) break;
+    // The library's fast way leaves of such a place what its slow way would not.
+    if (after > 1) jpeg_fail(reinterpret_cast<j_common_ptr>(info), "its data has an FF too many");
     *to++ = 0xff;
     rest_ = rest_.subspan(std::min(after + 1, rest_.size()));
   }

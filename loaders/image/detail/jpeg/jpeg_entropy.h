@@ -44,8 +44,8 @@ class CoefficientTable {
 
 /// Decodes the entropy-coded data of a JPEG in the place of libjpeg-turbo's own decoder, to the
 /// same coefficients but faster, and keeps nothing of blocks that no crop needs. For baseline files
-/// of one scan without restart markers; all others stay with the library. Damage is what the
-/// library warns of, and every code that stands for nothing.
+/// of one scan without restart markers; all others stay with the library. Fails of what the library
+/// warns of, and of every code that stands for nothing, of which the library overlooks some.
 class JpegEntropy {
  public:
   /// Takes over a decoder after jpeg_start_decompress(), for this image. False where the image is

@@ -44,7 +44,7 @@ struct BitPlace {
 }
 
 /// Bits of entropy-coded data (ISO/IEC 10918-1, F.1.2.3: a zero follows each FF), the bytes `first`
-/// to `end` of `file`. Throws DataError where a marker stands in between or more is asked for than
+/// to `end` of `file`, or to a marker in between. Throws DataError where more is asked for than
 /// there is.
 class JpegBitReader {
  public:
@@ -78,27 +78,24 @@ class JpegBitReader {
  private:
   static constexpr std::uint32_t mask(int count) { return (1U << count) - 1; }
 
-  /// One byte of data; the zero behind an FF is passed over.
-  std::uint32_t next_byte() {
-    const std::uint32_t byte = data_[at_++];
-    if (byte == 0xff && at_ < end_) {
-      if (data_[at_] != 0) bits_end();
-      ++at_;
-    }
-    return byte;
-  }
-
+  /// The zero behind an FF is passed over; an FF without one begins a marker.
   void refill() {
     while (held_ <= 48 && at_ < end_) {
+      const bool escaped = data_[at_] == 0xff;
+      if (escaped && (at_ + 1 == end_ || data_[at_ + 1] != 0)) {
+        end_ = at_;
+        return;
+      }
       from_[loaded_++ % from_.size()] = at_;
-      bits_ = bits_ << 8 | next_byte();
+      bits_ = bits_ << 8 | data_[at_];
+      at_ += escaped ? 2 : 1;
       held_ += 8;
     }
   }
 
   const std::uint8_t* data_;
-  std::size_t at_;  ///< next byte to load
-  std::size_t end_;
+  std::size_t at_;   ///< next byte to load
+  std::size_t end_;  ///< of the data
   std::uint64_t bits_ = 0;
   int held_ = 0;  ///< bits loaded and not taken
   std::size_t loaded_ = 0;
