@@ -11,6 +11,7 @@
 #include <headrace/loaders/image/pixel_buffer.h>
 #include <headrace/loaders/image/resize_kernels.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -75,8 +76,12 @@ ImageHeader ImageDecoder::check(std::span<const std::byte> file, std::size_t mos
 }
 
 /// Before memory is taken.
-void ImageDecoder::require_room(const Region& region, int scale) const {
-  const std::size_t needed = opened().needed_bytes(region, scale);
+void ImageDecoder::require_room(const Region& region, int scale, bool labels_too) const {
+  std::size_t needed = opened().needed_bytes(region, scale);
+  // Two bytes beside the four of each pixel that is decoded.
+  if (labels_too)
+    needed += std::min(needed / 2, std::size_t{2} * static_cast<std::size_t>(header_.width) *
+                                       static_cast<std::size_t>(header_.height));
   if (needed <= most_bytes_) return;
   const auto mib = [](std::size_t bytes) {
     return std::to_string((bytes + 0xfffff) >> 20) + " MiB";
@@ -98,7 +103,7 @@ FormatDecoder& ImageDecoder::opened() const {
 DecodedLabels ImageDecoder::stored_labels(const Region& region,
                                           std::span<const MaskColour> colours) const {
   FormatDecoder& decoder = opened();
-  require_room(region, 1);
+  require_room(region, 1, !colours.empty());
   if (colours.empty()) return decoder.decode_labels(region);
   if (!decoder.keeps_colours()) {
     throw DataError(std::string(header_.format) +

@@ -78,7 +78,7 @@ class HEADRACE_API ImageDecoder {
 
  private:
   FormatDecoder& opened() const;
-  void require_room(const Region& region, int scale) const;
+  void require_room(const Region& region, int scale, bool labels_too = false) const;
   DecodedLabels stored_labels(const Region& region, std::span<const MaskColour> colours) const;
   void show(detail::StoredWindow& window, int scale, const Target& target);
 

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace headrace::inline v1::detail {
 namespace {
@@ -60,13 +61,15 @@ std::string to_text(std::uint32_t colour) {
 DecodedLabels ColourLabels::labels(const DecodedPixels& pixels, std::span<const MaskColour> colours,
                                    std::string_view format) {
   const Region& region = pixels.region;
-  labels_.resize(static_cast<std::size_t>(region.width) * static_cast<std::size_t>(region.height));
+  labels_.trim();
+  auto* const made = reinterpret_cast<std::uint16_t*>(labels_.reserve(
+      2 * static_cast<std::size_t>(region.width) * static_cast<std::size_t>(region.height)));
   std::vector<std::pair<std::uint32_t, std::uint16_t>> table;
   for (const MaskColour& colour : colours)
     table.emplace_back(number_of(colour), colour.label);
   std::sort(table.begin(), table.end());
   auto last = table.begin();  // neighbours mostly have one colour
-  std::uint16_t* out = labels_.data();
+  std::uint16_t* out = made;
   for (int y = 0; y < region.height; ++y) {
     for (int x = 0; x < region.width; ++x) {
       const std::uint32_t colour = colour_at(pixels, x, y);
@@ -76,8 +79,7 @@ DecodedLabels ColourLabels::labels(const DecodedPixels& pixels, std::span<const 
       *out++ = last->second;
     }
   }
-  return {
-      .data = labels_.data(), .stride = static_cast<std::size_t>(region.width), .region = region};
+  return {.data = made, .stride = static_cast<std::size_t>(region.width), .region = region};
 }
 
 }  // namespace headrace::inline v1::detail

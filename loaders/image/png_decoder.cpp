@@ -13,6 +13,8 @@
 namespace headrace::inline v1 {
 namespace {
 
+constexpr std::size_t most_pixel_bytes = 8;  // as stored: four channels of 16 bits
+
 bool has_end(std::span<const std::byte> file) {
   constexpr char end[] = {'I', 'E', 'N', 'D'};
   for (std::size_t at = file.size(); at >= sizeof end; --at) {
@@ -56,6 +58,7 @@ struct PngDecoder::State {
   Region rows_of(const Region& region) const;
   void point_at(const Region& rows, std::uint8_t* out, std::size_t stride);
   void read_rows();
+  bool read_labels(const Region& wanted, std::uint8_t* row, std::uint16_t* out);
 
   static void fail(png_structp png, png_const_charp text) {
     auto* state = static_cast<State*>(png_get_error_ptr(png));
@@ -124,6 +127,34 @@ void PngDecoder::State::read_rows() {
   }
 }
 
+/// Takes labels out of rows as they come, of interlaced files those of each pass. False: the
+/// channels of a pixel differ. Under guarded().
+bool PngDecoder::State::read_labels(const Region& wanted, std::uint8_t* row, std::uint16_t* out) {
+  png_set_packing(png);
+  const int passes = png_set_interlace_handling(png);
+  png_read_update_info(png, info);
+  const int stored = png_get_channels(png, info);
+  const bool has_alpha = (png_get_color_type(png, info) & PNG_COLOR_MASK_ALPHA) != 0;
+  const int bytes = png_get_bit_depth(png, info) == 16 ? 2 : 1;
+  const int value_bytes = bytes * (stored - (has_alpha ? 1 : 0));
+  bool same = true;
+  for (int pass = 0; pass < passes; ++pass) {
+    const int first = passes == 1 ? 0 : PNG_PASS_START_COL(pass);
+    const int step = passes == 1 ? 1 : PNG_PASS_COL_OFFSET(pass);
+    for (int y = 0; y < wanted.y + wanted.height; ++y) {
+      png_read_row(png, row, nullptr);
+      if (y < wanted.y || (passes > 1 && !PNG_ROW_IN_INTERLACE_PASS(y, pass))) continue;
+      std::uint16_t* to = out + std::ptrdiff_t{y - wanted.y} * wanted.width;
+      for (int x = first; x < wanted.width; x += step) {
+        const std::uint8_t* value = row + std::ptrdiff_t{x} * bytes * stored;
+        to[x] = static_cast<std::uint16_t>(bytes == 1 ? *value : value[0] << 8 | value[1]);
+        same = same && std::equal(value + bytes, value + value_bytes, value);
+      }
+    }
+  }
+  return same;
+}
+
 PngDecoder::PngDecoder() : state_(std::make_unique<State>()) {}
 PngDecoder::~PngDecoder() = default;
 
@@ -181,7 +212,7 @@ std::size_t PngDecoder::needed_bytes(const Region& region) const {
   const auto count = static_cast<std::size_t>(rows.y + rows.height);
   return detail::PixelBuffer::padded(static_cast<std::size_t>(rows.width) * 4) *
              static_cast<std::size_t>(rows.height) +
-         count * sizeof(png_bytep);
+         count * sizeof(png_bytep) + most_pixel_bytes * static_cast<std::size_t>(rows.width);
 }
 
 bool PngDecoder::keeps_colours() const {
@@ -195,32 +226,14 @@ DecodedLabels PngDecoder::decode_labels(const Region& region) {
   State& state = *state_;
   if (state.png == nullptr) throw DataError("PNG: decode_labels() without an open file");
   const Region rows = state.rows_of(region);
-  const int channels = png_get_channels(state.png, state.info);
-  const bool alpha = (png_get_color_type(state.png, state.info) & PNG_COLOR_MASK_ALPHA) != 0;
-  const int bytes = png_get_bit_depth(state.png, state.info) == 16 ? 2 : 1;
-  const std::size_t stride = static_cast<std::size_t>(rows.width * channels * bytes);
-  std::uint8_t* stored = state.pixels.reserve(stride * static_cast<std::size_t>(rows.height));
-  const auto count = static_cast<std::size_t>(rows.width) * static_cast<std::size_t>(rows.height);
-  auto* labels = reinterpret_cast<std::uint16_t*>(state.labels.reserve(count * 2));
-  state.point_at(rows, stored, stride);
-  state.guarded([&state] {
-    png_set_packing(state.png);
-    state.read_rows();
-  });
+  const auto width = static_cast<std::size_t>(rows.width);
+  std::uint8_t* row = state.pixels.reserve(most_pixel_bytes * width);
+  auto* labels = reinterpret_cast<std::uint16_t*>(
+      state.labels.reserve(width * static_cast<std::size_t>(rows.height) * 2));
+  bool same = true;
+  state.guarded([&] { same = state.read_labels(rows, row, labels); });
   state.close();
-  const auto value = [&](std::size_t i) {
-    return static_cast<std::uint16_t>(bytes == 1 ? stored[i]
-                                                 : stored[2 * i] << 8 | stored[2 * i + 1]);
-  };
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t first = i * static_cast<std::size_t>(channels);
-    labels[i] = value(first);
-    for (int c = 1; c < channels - (alpha ? 1 : 0); ++c) {
-      if (value(first + static_cast<std::size_t>(c)) != labels[i]) {
-        throw DataError("PNG: " + std::string(colours_are_no_labels));
-      }
-    }
-  }
+  if (!same) throw DataError("PNG: " + std::string(colours_are_no_labels));
   return {.data = labels, .stride = static_cast<std::size_t>(rows.width), .region = rows};
 }
 

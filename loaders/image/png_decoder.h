@@ -24,11 +24,11 @@ class HEADRACE_API PngDecoder {
   ImageHeader open(std::span<const std::byte> file);
   /// Decodes the rows that `region` needs (interlaced files: all of them), full width.
   DecodedPixels decode(const Region& region);
-  /// Bytes that this takes, counted from the header; 0 without an open file.
-  std::size_t needed_bytes(const Region& region) const;
   /// The same as stored values: of grey and palette files their samples, whatever their bits, of
   /// colour files the one value of all channels. Throws DataError where colours differ.
   DecodedLabels decode_labels(const Region& region);
+  /// Bytes that either takes, counted from the header; 0 without an open file.
+  std::size_t needed_bytes(const Region& region) const;
   /// Whether the open file has 8-bit red, green and blue.
   bool keeps_colours() const;
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -124,6 +125,40 @@ TEST_CASE("a warm thread decodes JPEG files without allocating memory") {
   allocations = 0;
   pass();
   CHECK(allocations == 0);
+}
+
+TEST_CASE("labels take no more than was counted from the header before") {
+  if (!counts) {
+    MESSAGE("skipped: bytes are counted without sanitizers alone");
+    return;
+  }
+  constexpr int side = 1500;
+  const test::Pixels grey(std::size_t{8} * side * side, 5);  // the same in all channels
+  std::vector<Bytes> files;
+  for (const bool interlaced : {false, true}) {
+    for (const auto& [colour, bits, row] : {std::tuple{PNG_COLOR_TYPE_GRAY, 8, side},
+                                            {PNG_COLOR_TYPE_GRAY, 16, 2 * side},
+                                            {PNG_COLOR_TYPE_RGBA, 16, 8 * side}}) {
+      files.push_back(test::encode_png(
+          {.width = side, .height = side, .bits = bits, .colour = colour, .interlaced = interlaced},
+          grey, static_cast<std::size_t>(row)));
+    }
+  }
+  files.push_back(test::encode_tiff({.width = side, .height = side, .rows_per_strip = 8},
+                                    test::Pixels(std::size_t{3} * side * side, 5)));
+  constexpr std::size_t beside = std::size_t{1} << 19;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    for (const Region& region : {Region{0, 0, side, side}, Region{700, 700, 64, 64}}) {
+      CAPTURE(i);
+      CAPTURE(region.width);
+      const std::size_t before = peak = held;
+      const auto decoder = format_of(files[i])->make_decoder();
+      decoder->open(files[i]);
+      const std::size_t counted = decoder->needed_bytes(region, 1);
+      decoder->decode_labels(region);
+      CHECK(peak - before <= counted + beside);
+    }
+  }
 }
 
 TEST_CASE("a decoder holds no more than it counted from the header before") {

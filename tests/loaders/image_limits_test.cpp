@@ -78,6 +78,25 @@ TEST_CASE("what a file needs is counted from its header, and refused by name bey
   CHECK(said(tiff, 9_MiB).empty());
 }
 
+TEST_CASE("labels by colours count beside the pixels that they are found in") {
+  const Bytes file = png(true);
+  const std::vector<MaskColour> colours{{.red = 1, .green = 2, .blue = 3, .label = 1}};
+  std::vector<std::uint8_t> labels(std::size_t{64} * 64);
+  const auto refusal = [&](std::size_t most_bytes) {
+    return test::message_of<DataError>([&] {
+      ImageDecoder& decoder = ImageDecoder::this_thread();
+      decoder.open(file, most_bytes);
+      decoder.decode_labels({512, 512, 64, 64, {512, 512, 64, 64}}, {.labels = labels.data(),
+                                                                     .dtype = DType::uint8,
+                                                                     .height = 64,
+                                                                     .width = 64,
+                                                                     .colours = colours});
+    });
+  };
+  CHECK(test::contains(refusal(5_MiB), "sample_limit"));
+  CHECK(test::contains(refusal(7_MiB), "mask_colours"));  // of its own colours
+}
+
 TEST_CASE("a file beyond sample_limit is a bad sample, and the forecast holds the limit") {
   const auto files =
       std::make_shared<const test::MemoryFiles>(std::vector<Bytes>{jpeg(false), jpeg(true)});

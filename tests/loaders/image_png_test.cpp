@@ -6,9 +6,11 @@
 #include <headrace/tests/loaders/image_files.h>
 #include <headrace/tests/loaders/whole_picture.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -21,6 +23,14 @@ namespace {
 
 Pixels whole_png(const Bytes& file) {
   return headrace::test::whole<PngDecoder>(file);
+}
+
+std::vector<std::uint16_t> labels_of(const Bytes& file) {
+  PngDecoder decoder;
+  const ImageHeader header = decoder.open(file);
+  const DecodedLabels labels = decoder.decode_labels({0, 0, header.width, header.height});
+  REQUIRE(labels.stride == static_cast<std::size_t>(header.width));
+  return {labels.data, labels.data + header.width * header.height};
 }
 
 }  // namespace
@@ -123,6 +133,35 @@ TEST_CASE(
   CHECK_THROWS_AS(decode_rgba_png(std::as_bytes(std::span(opaque))), DataError);
   const auto half = std::as_bytes(std::span(file)).first(file.size() / 2);
   CHECK_THROWS_AS(decode_rgba_png(half), DataError);
+}
+
+TEST_CASE("labels of an interlaced file are those of a plain one, whatever its sides") {
+  struct LabelKind {
+    int colour;
+    int bits;
+    int channels;
+  };
+  for (const LabelKind& kind : {LabelKind{PNG_COLOR_TYPE_GRAY, 1, 1},
+                                {PNG_COLOR_TYPE_GRAY, 4, 1},
+                                {PNG_COLOR_TYPE_GRAY, 16, 1},
+                                {PNG_COLOR_TYPE_GRAY_ALPHA, 8, 2},
+                                {PNG_COLOR_TYPE_RGB, 8, 3},
+                                {PNG_COLOR_TYPE_RGBA, 16, 4}}) {
+    for (int side = 1; side <= 81; ++side) {
+      const int width = 1 + (side - 1) % 9;
+      const int height = 1 + (side - 1) / 9;
+      CAPTURE(kind.colour);
+      CAPTURE(width);
+      CAPTURE(height);
+      const int row = (width * kind.channels * kind.bits + 7) / 8;
+      Pixels rows = test::picture(row, height, 1);
+      if (kind.channels > 2) std::ranges::fill(rows, std::uint8_t{9});
+      PngSpec spec{.width = width, .height = height, .bits = kind.bits, .colour = kind.colour};
+      const auto plain = labels_of(test::encode_png(spec, rows, static_cast<std::size_t>(row)));
+      spec.interlaced = true;
+      REQUIRE(labels_of(test::encode_png(spec, rows, static_cast<std::size_t>(row))) == plain);
+    }
+  }
 }
 
 TEST_CASE("grey values are stored as they are") {

@@ -2,11 +2,11 @@
 
 #include <headrace/loaders/image/image_header.h>
 #include <headrace/loaders/image/mask_colours.h>
+#include <headrace/loaders/image/pixel_buffer.h>
 
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 namespace headrace::inline v1::detail {
 
@@ -30,7 +30,7 @@ class ColourLabels {
                        std::string_view format);
 
  private:
-  std::vector<std::uint16_t> labels_;
+  PixelBuffer labels_;
 };
 
 }  // namespace headrace::inline v1::detail
