@@ -185,18 +185,18 @@ ImageHeader PngDecoder::open(std::span<const std::byte> file) {
   return header;
 }
 
-DecodedPixels PngDecoder::decode(const Region& region) {
+DecodedPixels PngDecoder::decode(const Region& region, bool keeps_alpha) {
   State& state = *state_;
   if (state.png == nullptr) throw DataError("PNG: decode() without an open file");
   const Region rows = state.rows_of(region);
   const std::size_t stride = detail::PixelBuffer::padded(static_cast<std::size_t>(rows.width) * 4);
   std::uint8_t* out = state.pixels.reserve(stride * static_cast<std::size_t>(rows.height));
   state.point_at(rows, out, stride);
-  state.guarded([&state] {
+  state.guarded([&state, keeps_alpha] {
     png_structp png = state.png;
     png_set_expand(png);
     png_set_scale_16(png);
-    png_set_strip_alpha(png);
+    if (!keeps_alpha) png_set_strip_alpha(png);
     png_set_gray_to_rgb(png);
     png_set_filler(png, 0xff, PNG_FILLER_AFTER);
     state.read_rows();
@@ -213,6 +213,15 @@ std::size_t PngDecoder::needed_bytes(const Region& region) const {
   return detail::PixelBuffer::padded(static_cast<std::size_t>(rows.width) * 4) *
              static_cast<std::size_t>(rows.height) +
          count * sizeof(png_bytep) + most_pixel_bytes * static_cast<std::size_t>(rows.width);
+}
+
+bool PngDecoder::has_coloured_alpha() const {
+  const State& state = *state_;
+  if (state.png == nullptr) return false;
+  const int colour = png_get_color_type(state.png, state.info);
+  return (colour & PNG_COLOR_MASK_COLOR) != 0 &&
+         ((colour & PNG_COLOR_MASK_ALPHA) != 0 ||
+          png_get_valid(state.png, state.info, PNG_INFO_tRNS) != 0);
 }
 
 bool PngDecoder::keeps_colours() const {

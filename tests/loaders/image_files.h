@@ -132,6 +132,8 @@ struct PngSpec {
   int colour = PNG_COLOR_TYPE_RGB;
   bool interlaced = false;
   std::vector<png_color> palette = {};
+  std::vector<png_byte> palette_alpha = {};
+  double gamma = 0;  ///< of a gAMA chunk; 0: none
 };
 
 /// `rows` as libpng takes them: packed, 16-bit values big end first.
@@ -151,6 +153,11 @@ inline Bytes encode_png(const PngSpec& spec, const Pixels& rows, std::size_t row
   if (!spec.palette.empty()) {
     png_set_PLTE(png, info, spec.palette.data(), static_cast<int>(spec.palette.size()));
   }
+  if (!spec.palette_alpha.empty()) {
+    png_set_tRNS(png, info, spec.palette_alpha.data(), static_cast<int>(spec.palette_alpha.size()),
+                 nullptr);
+  }
+  if (spec.gamma > 0) png_set_gAMA(png, info, spec.gamma);
   png_write_info(png, info);
   std::vector<png_bytep> pointers;
   for (int y = 0; y < spec.height; ++y) {

@@ -135,6 +135,53 @@ TEST_CASE(
   CHECK_THROWS_AS(decode_rgba_png(half), DataError);
 }
 
+TEST_CASE("no reader of PNG goes by gamma: colours, alpha and labels are what the file stores") {
+  const Pixels rgba = test::picture(40, 30, 4);
+  const Pixels deep = test::picture(80, 30, 4);  // values of two bytes
+  const Pixels grey = test::picture(40, 30, 1);
+  for (const double gamma : {0.0, 0.45455, 1.0, 0.1}) {
+    CAPTURE(gamma);
+    const Bytes file = test::encode_png({.colour = PNG_COLOR_TYPE_RGBA, .gamma = gamma}, rgba, 160);
+    CHECK(decode_rgba_png(file).rgba == rgba);
+    CHECK(whole_png(file) ==
+          whole_png(test::encode_png({.colour = PNG_COLOR_TYPE_RGBA}, rgba, 160)));
+    const RgbaPicture shallow = decode_rgba_png(
+        test::encode_png({.bits = 16, .colour = PNG_COLOR_TYPE_RGBA, .gamma = gamma}, deep, 320));
+    REQUIRE(shallow.rgba.size() == 4800);
+    for (std::size_t i = 0; i < shallow.rgba.size(); ++i) {
+      const unsigned value = deep[2 * i] * 256U + deep[2 * i + 1];
+      REQUIRE(shallow.rgba[i] == (value * 255U + 32767U) / 65535U);
+    }
+    CHECK(labels_of(test::encode_png({.colour = PNG_COLOR_TYPE_GRAY, .gamma = gamma}, grey, 40)) ==
+          std::vector<std::uint16_t>(grey.begin(), grey.end()));
+  }
+}
+
+TEST_CASE("a cut-out may be a palette with alpha") {
+  const std::vector<png_color> palette = {{10, 20, 30}, {200, 100, 50}, {1, 2, 3}};
+  Pixels indices(std::size_t{40} * 30);
+  for (std::size_t i = 0; i < indices.size(); ++i)
+    indices[i] = static_cast<std::uint8_t>(i % 3);
+  const RgbaPicture picture = decode_rgba_png(test::encode_png(
+      {.colour = PNG_COLOR_TYPE_PALETTE, .palette = palette, .palette_alpha = {0, 77}}, indices,
+      40));
+  REQUIRE(picture.rgba.size() == 4800);
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const png_color& colour = palette[indices[i]];
+    const std::uint8_t* rgba = picture.rgba.data() + 4 * i;
+    REQUIRE((rgba[0] == colour.red && rgba[1] == colour.green && rgba[2] == colour.blue));
+    REQUIRE(rgba[3] == (indices[i] == 0 ? 0 : indices[i] == 1 ? 77 : 255));
+  }
+}
+
+TEST_CASE("a cut-out has sides of 16384 at most") {
+  const Pixels row(std::size_t{4} * 16385, 1);
+  const Bytes file = test::encode_png({.width = 16385, .height = 1, .colour = PNG_COLOR_TYPE_RGBA},
+                                      row, row.size());
+  CHECK_THROWS_WITH_AS(decode_rgba_png(file), "PNG: sides must be at most 16384, got 16385 x 1",
+                       DataError);
+}
+
 TEST_CASE("labels of an interlaced file are those of a plain one, whatever its sides") {
   struct LabelKind {
     int colour;
