@@ -72,15 +72,15 @@ std::uint64_t peak_bytes() {
   return 0;
 }
 
-/// Changes the image of record `number` and makes every checksum of the pack right again.
-void forge_image(Bytes& pack, std::size_t number,
-                 const std::function<void(std::span<std::byte>)>& change) {
+/// Changes record `number` and its image and makes every checksum of the pack right again.
+void forge_record(Bytes& pack, std::size_t number,
+                  const std::function<void(PackEntry&, std::span<std::byte>)>& change) {
   PackHeader header = PackHeader::decode(std::span(pack).first(PackFormat::page));
   std::byte* index = pack.data() + PackFormat::page;
   std::byte* at = index + number * PackFormat::entry_bytes;
   PackEntry entry = PackEntry::decode(at);
   const std::span image = std::span(pack).subspan(entry.offset, entry.image_bytes);
-  change(image);
+  change(entry, image);
   entry.image_checksum = detail::checksum_of(image.data(), image.size());
   entry.encode(at);
   header.index_checksum = detail::checksum_of(index, header.index_bytes);
@@ -89,7 +89,7 @@ void forge_image(Bytes& pack, std::size_t number,
 }
 
 /// Turns a bit of the crop index's entries over, and makes its checksum right again.
-void forge_crop_index(std::span<std::byte> file) {
+void forge_crop_index(PackEntry& /*entry*/, std::span<std::byte> file) {
   constexpr std::size_t footer_bytes = 48;
   constexpr std::size_t checksum_at = 36;
   std::byte* footer = file.data() + file.size() - footer_bytes;
@@ -111,13 +111,24 @@ TEST_CASE("a pack whose checksums are right but whose crop index is forged is na
   pack_images(ImageFolder(root.path()), {.file = root / "sound.pack", .crop_index = true});
   Bytes pack = file_bytes(root / "sound.pack");
   CHECK(verify_pack(ImagePack(root / "sound.pack"), nullptr).damaged == 0);
-  forge_image(pack, 1, forge_crop_index);
+  forge_record(pack, 1, forge_crop_index);
   write_bytes(root / "forged.pack", pack);
   const PackCheck check = verify_pack(ImagePack(root / "forged.pack"), nullptr);
   CHECK(check.damaged == 1);
   REQUIRE(check.problems.size() == 1);
   CAPTURE(check.problems.front());
   CHECK(test::contains(check.problems.front(), "2.jpg: JPEG: the crop index is damaged"));
+}
+
+TEST_CASE("a record whose sides are forged in the pack's index is named") {
+  const test::TemporaryFolder root;
+  Bytes pack = packed_pictures(root / "");
+  forge_record(pack, 2, [](PackEntry& entry, std::span<std::byte>) { entry.width = 9; });
+  write_bytes(root / "forged.pack", pack);
+  const PackCheck check = verify_pack(ImagePack(root / "forged.pack"), nullptr);
+  REQUIRE(check.problems.size() == 1);
+  CHECK(check.problems.front() ==
+        "dog/3.png: sides must be the 9 x 8 pixels of the pack's index, got 8 x 8");
 }
 
 TEST_CASE("a sparse pack that claims a gigabyte of names takes no memory for them") {

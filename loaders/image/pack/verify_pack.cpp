@@ -43,7 +43,7 @@ class Checker {
   std::string problem(std::int64_t index, std::int64_t original, std::int64_t& crops) {
     try {
       pack_.read(index, packed_);
-      ours_.check(packed_["image"].as_bytes());
+      check_image(pack_.record(index));
       if (pack_.has_masks()) check_mask();
       if (originals_ == nullptr || pack_.record(index).content == ImagePack::Content::shrunk)
         return {};
@@ -65,6 +65,17 @@ class Checker {
     const auto a = packed_[field].as_bytes();
     const auto b = source_[field].as_bytes();
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+
+  void check_image(const ImagePack::Record& record) {
+    const ImageHeader header = ours_.check(packed_["image"].as_bytes());
+    if (header.shown_width() == record.width && header.shown_height() == record.height) return;
+    const auto sides = [](int width, int height) {
+      return std::to_string(width) + " x " + std::to_string(height);
+    };
+    throw DataError("sides must be the " + sides(record.width, record.height) +
+                    " pixels of the pack's index, got " +
+                    sides(header.shown_width(), header.shown_height()));
   }
 
   void check_mask() {
