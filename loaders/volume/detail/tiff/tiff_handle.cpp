@@ -136,11 +136,10 @@ bool TiffHandle::is_extra() const {
   return (tag<std::uint32_t>(TIFFTAG_SUBFILETYPE, 0) & extra) != 0;
 }
 
-std::string TiffHandle::description() const {
-  constexpr std::size_t most = 64 << 10;
+std::string_view TiffHandle::description() const {
   const char* text = nullptr;
   if (TIFFGetField(handle_, TIFFTAG_IMAGEDESCRIPTION, &text) != 1 || text == nullptr) return {};
-  return {text, std::min(std::char_traits<char>::length(text), most)};
+  return text;
 }
 
 double TiffHandle::resolution_x() const {
@@ -168,6 +167,31 @@ void TiffHandle::check_kind(std::size_t number) {
     fail_page(number, "compression " + std::to_string(compression) +
                           " is not one that libtiff has here; save it with deflate or LZW");
   }
+}
+
+/// Of one directory: those that hold several slices in their own way are refused.
+void TiffHandle::check_slices(std::size_t number) {
+  const auto depth =
+      std::max(tag<std::uint32_t>(TIFFTAG_IMAGEDEPTH, 1), tag<std::uint32_t>(TIFFTAG_TILEDEPTH, 1));
+  if (depth != 1) {
+    fail_page(number, "must be one slice, got " + std::to_string(depth) +
+                          " (ImageDepth, TileDepth); save each slice as a page");
+  }
+  constexpr std::array<std::uint32_t, 4> metamorph{33628, 33629, 33630, 33631};
+  constexpr std::uint32_t zeiss = 34412;
+  constexpr std::size_t time_points = 24;  // their place in Zeiss's block, which is little-endian
+  std::uint32_t count = 0;
+  const std::byte* data = nullptr;
+  for (const std::uint32_t own : metamorph) {
+    if (TIFFGetField(handle_, own, &count, &data) != 1 || count < 2) continue;
+    fail_page(number, "is a MetaMorph stack (STK) of " + std::to_string(count) +
+                          " planes in one directory; save it as a TIFF of as many pages");
+  }
+  if (TIFFGetField(handle_, zeiss, &count, &data) != 1 || count < time_points + 4) return;
+  if (std::to_integer<int>(data[time_points]) > 1 ||
+      std::any_of(data + time_points + 1, data + time_points + 4,
+                  [](std::byte part) { return part != std::byte{}; }))
+    fail_page(number, "is of a Zeiss LSM file with several time points; save each as a TIFF");
 }
 
 void TiffHandle::measure_parts(std::size_t number, TiffPage& page) {
@@ -207,6 +231,7 @@ void TiffHandle::require_possible(std::size_t number, const TiffPage& page) {
 
 TiffPage TiffHandle::page(std::size_t number) {
   check_kind(number);
+  check_slices(number);
   TiffPage page;
   page.width = tag<std::uint32_t>(TIFFTAG_IMAGEWIDTH, 0);
   page.height = tag<std::uint32_t>(TIFFTAG_IMAGELENGTH, 0);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 struct tiff;
 
@@ -52,7 +53,8 @@ class TiffHandle {
   TiffPage page(std::size_t number);
   /// Whether it is a smaller copy or a mask of another.
   bool is_extra() const;
-  std::string description() const;
+  /// Of this directory; as long as the handle is at it.
+  std::string_view description() const;
   /// Pixels per unit of length along x and y; 0 where it does not say.
   double resolution_x() const;
   double resolution_y() const;
@@ -75,6 +77,7 @@ class TiffHandle {
   [[noreturn]] void fail(const std::string& rule);
   [[noreturn]] void fail_page(std::size_t number, const std::string& rule);
   void check_kind(std::size_t number);
+  void check_slices(std::size_t number);
   void measure_parts(std::size_t number, TiffPage& page);
   void require_possible(std::size_t number, const TiffPage& page);
 

@@ -1,75 +1,17 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/printable.h>
+#include <headrace/loaders/volume/detail/tiff/stack_description.h>
 #include <headrace/loaders/volume/detail/tiff/tiff_stack.h>
 #include <headrace/loaders/volume/detail/voxel/flat_blocks.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace headrace::inline v1::detail {
 namespace {
-
-/// What ImageJ says of a stack in the description of a TIFF file's first page.
-struct ImageJStack {
-  std::int64_t images = 1;  ///< pages
-  std::int64_t channels = 1, slices = 1, frames = 1;
-  double spacing = 0.0;  ///< from slice to slice, in `unit`; 0: it does not say
-  double unit = 1.0;     ///< in millimetres; 1 for units that are no lengths
-};
-
-double unit_of(std::string_view name) noexcept {
-  constexpr std::array<std::pair<std::string_view, double>, 10> units{{{"mm", 1.0},
-                                                                       {"cm", 10.0},
-                                                                       {"inch", 25.4},
-                                                                       {"micron", 1e-3},
-                                                                       {"microns", 1e-3},
-                                                                       {"um", 1e-3},
-                                                                       {"\\u00B5m", 1e-3},
-                                                                       {"\xc2\xb5m", 1e-3},
-                                                                       {"\xb5m", 1e-3},
-                                                                       {"nm", 1e-6}}};
-  const auto* known = std::ranges::find(units, name, &std::pair<std::string_view, double>::first);
-  return known != units.end() ? known->second : 1.0;
-}
-
-template <class T>
-void read_number(std::string_view text, T& to) noexcept {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && value > T{} && std::isfinite(static_cast<double>(value))) to = value;
-}
-
-void read_line(std::string_view key, std::string_view value, ImageJStack& stack) noexcept {
-  if (key == "images") read_number(value, stack.images);
-  if (key == "channels") read_number(value, stack.channels);
-  if (key == "slices") read_number(value, stack.slices);
-  if (key == "frames") read_number(value, stack.frames);
-  if (key == "spacing") read_number(value, stack.spacing);
-  if (key == "unit") stack.unit = unit_of(value);
-}
-
-/// Nothing unless the description is ImageJ's. Numbers that are none, or not above 0, count as
-/// not said.
-std::optional<ImageJStack> imagej_stack(std::string_view description) noexcept {
-  if (!description.starts_with("ImageJ=")) return std::nullopt;
-  ImageJStack stack;
-  while (!description.empty()) {
-    const std::size_t end = std::min(description.find('\n'), description.size());
-    const std::string_view line = description.substr(0, end);
-    description.remove_prefix(std::min(end + 1, description.size()));
-    const std::size_t sign = line.find('=');
-    if (sign != std::string_view::npos)
-      read_line(line.substr(0, sign), line.substr(sign + 1), stack);
-  }
-  return stack;
-}
 
 bool is_digit(char c) noexcept {
   return c >= '0' && c <= '9';
@@ -136,47 +78,66 @@ VolumeIndex block_of(const TiffPage& page) {
           std::min(page.width, parts * page.part_width)};
 }
 
-void set_spacing(TiffStack& stack, std::array<double, 3> spacing) {
-  stack.info.spacing = spacing;
-  stack.info.affine = {spacing[2], 0, 0, 0, 0, spacing[1], 0, 0, 0, 0, spacing[0], 0};
+/// Nothing where the directory has no description that is known.
+std::optional<StackDescription> description_of(const TiffHandle& handle, const TiffPage& page,
+                                               std::size_t pages) {
+  try {
+    return stack_description(handle.description(),
+                             {.pages = static_cast<std::int64_t>(pages),
+                              .width = page.width,
+                              .height = page.height,
+                              .resolution = {handle.resolution_y(), handle.resolution_x()}});
+  } catch (const DataError& error) {
+    handle.file()->fail(error.what());
+  }
 }
 
-/// Spacing, channels and the order of pages as ImageJ says them.
-void apply(const ImageJStack& said, const TiffHandle& first, TiffStack& stack) {
-  const auto step = [&](double distance) {
-    const double millimetres = distance * said.unit;
-    return std::isfinite(millimetres) && millimetres > 0.0 ? millimetres : 1.0;
-  };
-  const double x = first.resolution_x(), y = first.resolution_y();
-  set_spacing(stack, {said.spacing > 0.0 ? step(said.spacing) : 1.0, y > 0.0 ? step(1.0 / y) : 1.0,
-                      x > 0.0 ? step(1.0 / x) : 1.0});
-  const std::int64_t pages = stack.info.shape[1];
-  std::int64_t product = 0;
-  if (__builtin_mul_overflow(said.channels, said.slices, &product) ||
-      __builtin_mul_overflow(product, said.frames, &product) || product != pages)
-    return;
-  stack.channels = said.channels;
-  stack.info.shape[0] = said.channels * said.frames;
+/// Channels, slices and the order of pages as the description says them.
+void arrange(const StackDescription& said, TiffStack& stack) {
+  const std::string planes = std::to_string(said.channels) + " channels, " +
+                             std::to_string(said.slices) + " slices, " +
+                             std::to_string(said.frames) + " time points";
+  if (said.frames > 1) {
+    stack.file->fail("must be one volume, its description says " + planes +
+                     "; save each time point as a file of its own (slices that its writer took for "
+                     "time points: as slices)");
+  }
+  if (said.planes() != stack.info.shape[1]) {
+    stack.file->fail("must have the pages that its description says, " + planes + ", got " +
+                     std::to_string(stack.info.shape[1]) +
+                     "; it is cut off, one file of several, or was changed by a program that left "
+                     "the description; save it anew");
+  }
+  const auto directories = stack.directories;
+  for (std::size_t plane = 0; plane < said.pages.size(); ++plane)
+    stack.directories[plane] = directories[said.pages[plane]];
+  stack.info.shape[0] = said.channels;
   stack.info.shape[1] = said.slices;
+  stack.channel_step = said.slices_first ? said.slices : 1;
+  stack.slice_step = said.slices_first ? 1 : said.channels;
+  stack.info.spacing = said.spacing;
+  stack.info.affine = {said.spacing[2], 0, 0, 0, 0, said.spacing[1], 0, 0, 0, 0,
+                       said.spacing[0], 0};
 }
 
-/// One directory for many images: they must follow each other in the file.
-void find_pieces(const ImageJStack& said, const TiffPage& page, TiffHandle& first,
-                 TiffStack& stack) {
+/// One directory for many images: they must follow each other in the file, none over the directory.
+void find_pieces(std::int64_t planes, const TiffPage& page, TiffHandle& first, TiffStack& stack) {
   const std::size_t page_bytes = page.row_bytes() * static_cast<std::size_t>(page.height);
   if (!page.plain || page.part_height < page.height) {
-    stack.file->fail("says that it has " + std::to_string(said.images) +
+    stack.file->fail("says that it has " + std::to_string(planes) +
                      " images but has one directory, and they are not in one piece; save it anew");
   }
   stack.pieces = first.place_of(page, 0, page_bytes);
   stack.swapped = page.swapped;
-  const std::uint64_t most = (stack.file->size() - stack.pieces) / page_bytes;
-  if (most < static_cast<std::uint64_t>(said.images)) {
-    stack.file->fail("must have the " + std::to_string(said.images) +
+  const std::uint64_t directory = stack.directories.front();
+  const std::uint64_t end = directory > stack.pieces ? directory : stack.file->size();
+  const std::uint64_t most = (end - stack.pieces) / page_bytes;
+  if (most < static_cast<std::uint64_t>(planes)) {
+    stack.file->fail("must have the " + std::to_string(planes) +
                      " images that its description says, got " + std::to_string(most) +
                      "; it is truncated, copy it again");
   }
-  stack.info.shape[1] = said.images;
+  stack.info.shape[1] = planes;
 }
 
 /// Reads the rest of the directories; gives the first page.
@@ -239,9 +200,10 @@ TiffStack index_tiff(const fs::path& path, const VolumeLimits& limits) {
   const TiffPage first = read_directories(handle, stack, limits);
   handle.go_to(stack.directories.front());
   describe(first, static_cast<std::int64_t>(stack.directories.size()), stack);
-  if (const std::optional<ImageJStack> said = imagej_stack(handle.description())) {
-    if (said->images > 1 && stack.directories.size() == 1) find_pieces(*said, first, handle, stack);
-    apply(*said, handle, stack);
+  if (const auto said = description_of(handle, first, stack.directories.size())) {
+    if (said->in_one_piece && said->planes() > 1 && said->frames == 1)
+      find_pieces(said->planes(), first, handle, stack);
+    arrange(*said, stack);
   }
   return stack;
 }
@@ -261,7 +223,8 @@ TiffStack index_tiff_folder(const fs::path& folder, const VolumeLimits& limits) 
     if (!first) first = page;
     require_same(*file, 0, page, *first);
     stack.part_bytes = std::max(stack.part_bytes, page.part_bytes);
-    if (handle.next() && !handle.is_extra())
+    const auto said = description_of(handle, page, 1);
+    if ((said && said->planes() > 1) || (handle.next() && !handle.is_extra()))
       file->fail("must have one page, as a slice of a folder, got more; open it by itself");
   }
   describe(*first, static_cast<std::int64_t>(stack.slices.size()), stack);

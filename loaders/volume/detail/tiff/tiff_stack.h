@@ -21,14 +21,13 @@ struct TiffStack {
   /// The pages lie from here on in one piece, and only the first has a directory, as
   /// ImageJ writes what is larger than 4 GiB; 0: each has one.
   std::uint64_t pieces = 0;
-  std::size_t part_bytes = 0;  ///< of the largest strip or tile
-  bool swapped = false;        ///< those are of the other byte order
-  std::int64_t channels = 1;   ///< that are together; the rest of the channel axis is slower
+  std::size_t part_bytes = 0;                     ///< of the largest strip or tile
+  bool swapped = false;                           ///< those are of the other byte order
+  std::int64_t channel_step = 1, slice_step = 1;  ///< pages from one to the next
 
   /// The page of a slice of a channel.
   std::size_t page(std::int64_t channel, std::int64_t z) const noexcept {
-    const std::int64_t outer = channel / channels, inner = channel % channels;
-    return static_cast<std::size_t>((outer * info.shape[1] + z) * channels + inner);
+    return static_cast<std::size_t>(channel * channel_step + z * slice_step);
   }
 };
 

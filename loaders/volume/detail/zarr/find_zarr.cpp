@@ -2,6 +2,7 @@
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/volume/detail/array/array_axes.h>
 #include <headrace/loaders/volume/detail/array/json_text.h>
+#include <headrace/loaders/volume/detail/voxel/length_unit.h>
 #include <headrace/loaders/volume/detail/zarr/find_zarr.h>
 
 #include <string_view>
@@ -24,14 +25,8 @@ const Json& images_of(const Json& attributes) {
 /// Millimetres of a unit of length; 1 where none is told.
 double millimetres(const Json& unit) {
   if (unit.is_null()) return 1.0;
-  constexpr std::pair<std::string_view, double> known[] = {
-      {"micrometer", 1e-3}, {"nanometer", 1e-6}, {"millimeter", 1.0}, {"centimeter", 10.0},
-      {"decimeter", 100.0}, {"meter", 1e3},      {"angstrom", 1e-7},  {"picometer", 1e-9},
-      {"kilometer", 1e6},   {"inch", 25.4},      {"foot", 304.8},     {"yard", 914.4},
-      {"micron", 1e-3},     {"um", 1e-3},        {"\u00b5m", 1e-3},   {"nm", 1e-6},
-      {"mm", 1.0},          {"cm", 10.0},        {"m", 1e3}};
-  for (const auto& [name, factor] : known)
-    if (unit == name) return factor;
+  const double factor = unit.is_string() ? millimetres_of(unit.get<std::string>()) : 0.0;
+  if (factor > 0.0) return factor;
   throw DataError("the unit of an axis must be one of length such as micrometer, got " +
                   shown(unit));
 }
