@@ -3,6 +3,7 @@
 #include <headrace/loaders/hdf5/internal/library_access.h>
 #include <headrace/loaders/internal/scratch_pool.h>
 #include <headrace/loaders/volume/detail/voxel/flat_blocks.h>
+#include <headrace/loaders/volume/detail/voxel/visit_dtype.h>
 #include <headrace/loaders/volume/hdf5_volume.h>
 
 #include <algorithm>
@@ -175,13 +176,12 @@ void read_spacing(const OpenedFile& file, const std::string& dataset, VolumeInfo
       file.library->attributes({.names = {"element_size_um"}, .objects = {dataset}});
   if (found.empty() || found.front().value.elements() != 3) return;
   const Tensor& value = found.front().value;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (value.dtype() == DType::float32) {
-      info.spacing[axis] = static_cast<double>(value.values<float>()[axis]) / 1000.0;
-    } else if (value.dtype() == DType::float64) {
-      info.spacing[axis] = value.values<double>()[axis] / 1000.0;
+  detail::visit_dtype(value.dtype(), [&](auto element) {
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      std::memcpy(&element, value.as_bytes().data() + axis * sizeof element, sizeof element);
+      info.spacing[axis] = detail::number_of(element) / 1000.0;
     }
-  }
+  });
   info.affine[0] = info.spacing[2];
   info.affine[5] = info.spacing[1];
   info.affine[10] = info.spacing[0];

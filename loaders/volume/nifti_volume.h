@@ -18,8 +18,9 @@ HEADRACE_API std::filesystem::path nifti_partner(const std::filesystem::path& pa
 /// channels. Not packed, a block is some whole slices, or rows of a large one; of gzip it is the
 /// whole volume, since there is no way into the middle of one. Scale and offset are scl_slope and
 /// scl_inter, a slope of 0 none; distances of 0 or that are no numbers count as 1. The affine is
-/// the sform, else the qform, else what nibabel makes of the distances alone. Throws ConfigError
-/// when there is no such file, DataError for one that is broken or of another kind.
+/// the sform, else the qform, else what nibabel makes of the distances alone. Metres and
+/// micrometres (xyzt_units) become millimetres. Throws ConfigError when there is no such file,
+/// DataError for one that is broken or of another kind.
 HEADRACE_API std::shared_ptr<const Volume> open_nifti_volume(const std::filesystem::path& path,
                                                              const VolumeLimits& limits = {});
 

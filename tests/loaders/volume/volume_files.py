@@ -117,6 +117,20 @@ def nifti():
             header["srow_x"], header["srow_y"], header["srow_z"] = oblique[:3]
         return change
 
+    # nibabel leaves units alone.
+    for name, code, factor in [("units-m", 1, 1e3), ("units-um", 3, 1e-3)]:
+        for kind in (nib.Nifti1Header, nib.Nifti2Header):
+            for codes in [(2, 1), (0, 1)]:
+                def change(header):
+                    placed(*codes, [1, 0.5, 0.75, 2.5])(header)
+                    header["xyzt_units"] = code | 8
+                version = 1 if kind is nib.Nifti1Header else 2
+                write_nifti(f"{name}-{version}-{sum(codes)}.nii", voxels(SMALL, "u1"), None, change,
+                            kind, image=[nib.Nifti1Image, nib.Nifti2Image][version - 1])
+                words = LINES[-1].split()
+                lengths = [float(word) * factor for word in words[9:24]]
+                LINES[-1] = " ".join([*words[:9], *map(repr, lengths), *words[24:]])
+
     write_nifti("place-none.nii", array, change=placed(0, 0, [1, 0.5, 0.75, 2.5]))
     write_nifti("place-q.nii", array, change=placed(0, 1, [1, 0.5, 0.75, 2.5]))
     write_nifti("place-q-flip.nii", array, change=placed(0, 1, [-1, 0.5, 0.75, 2.5]))
@@ -282,6 +296,11 @@ def hdf5():
     with h5py.File(OUT / "single.h5", "w", libver=("v108", "v110")) as out:
         out.create_dataset("group/raw", data=voxels(SMALL, "u1"))
         expect("single.h5", out["group/raw"][()])
+    with h5py.File(OUT / "whole-lengths.h5", "w", libver=("v108", "v110")) as out:
+        array = voxels((5, 6), "u1")
+        out.create_dataset("raw", data=array).attrs["element_size_um"] = np.array([4, 2, 1], ">i4")
+        expect("whole-lengths.h5", array, spacing=(4e-3, 2e-3, 1e-3),
+               affine=np.diag([1e-3, 2e-3, 4e-3, 1]))
 
 
 nifti()

@@ -39,7 +39,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr int record_version = 2;
+constexpr int record_version = 3;  // 2 had lengths of other units, and TIFF pages in their order
 constexpr std::uint64_t most_record = 1 << 20;
 
 std::uint64_t bytes_of(const fs::path& file) {

@@ -28,6 +28,7 @@ struct NiftiFields {
   std::int64_t qform = 0, sform = 0;  ///< codes
   std::array<double, 3> quaternion{}, qoffset{};
   std::array<double, 12> srow{};
+  int units = 0;  ///< xyzt_units
 };
 
 /// Numbers at places of a header whose length is checked.
@@ -66,6 +67,7 @@ void read_1(const Reader& reader, NiftiFields& fields) noexcept {
   reader.all<float>(256, fields.quaternion);
   reader.all<float>(268, fields.qoffset);
   reader.all<float>(280, fields.srow);
+  fields.units = reader.get<std::uint8_t>(123);
 }
 
 void read_2(const Reader& reader, NiftiFields& fields) noexcept {
@@ -82,6 +84,20 @@ void read_2(const Reader& reader, NiftiFields& fields) noexcept {
   reader.all<double>(352, fields.quaternion);
   reader.all<double>(376, fields.qoffset);
   reader.all<double>(400, fields.srow);
+  fields.units = reader.get<std::int32_t>(500);
+}
+
+/// Lengths in metres or micrometres become millimetres, which a unit that is not told counts as.
+void to_millimetres(NiftiFields& fields) noexcept {
+  constexpr int space = 7, metre = 1, micrometre = 3;
+  const int unit = fields.units & space;
+  const double factor = unit == metre ? 1e3 : unit == micrometre ? 1e-3 : 1.0;
+  for (std::size_t axis = 1; axis < 4; ++axis)
+    fields.pixdim[axis] *= factor;
+  for (double& length : fields.qoffset)
+    length *= factor;
+  for (double& length : fields.srow)
+    length *= factor;
 }
 
 /// Takes them out of the first bytes of a file; version 0 where these are not a whole header.
@@ -102,6 +118,7 @@ NiftiFields nifti_fields(std::span<const std::byte> start) noexcept {
     fields.swap = swap;
     fields.pair = magic == pair;
     first ? read_1(reader, fields) : read_2(reader, fields);
+    to_millimetres(fields);
     return fields;
   }
   return fields;
