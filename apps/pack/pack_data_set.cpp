@@ -82,7 +82,7 @@ void check_apart(const DataSetPacking& packing) {
   }
 }
 
-/// Of labels that their headers place elsewhere than the images.
+/// Of files that their headers place elsewhere than their case's first channel.
 void warn_of_places(const std::vector<PreparedCase>& cases) {
   constexpr std::size_t most_names = 5;
   std::vector<std::string> names;
@@ -92,10 +92,11 @@ void warn_of_places(const std::vector<PreparedCase>& cases) {
     if (++displaced <= most_names) names.push_back(printable(one.name));
   }
   if (displaced == 0) return;
-  fmt::print(stderr,
-             "pack: {} cases have a label whose header places it elsewhere than the image ({}{}): "
-             "look at one of them\n",
-             displaced, fmt::join(names, ", "), displaced > most_names ? ", ..." : "");
+  fmt::print(
+      stderr,
+      "pack: {} cases have a channel or label whose header places it elsewhere than the first "
+      "channel ({}{}): look at one of them\n",
+      displaced, fmt::join(names, ", "), displaced > most_names ? ", ..." : "");
 }
 
 std::uintmax_t bytes_of(const std::vector<PreparedCase>& cases) {

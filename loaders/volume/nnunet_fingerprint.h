@@ -35,8 +35,8 @@ struct NnUNetFingerprint {
   std::vector<NnUNetForegroundValues> intensity{};  ///< of each channel
   /// Cases where a value occurs, for each of NnUNetRaw::values().
   std::vector<std::int64_t> cases_with_value{};
-  /// Names of cases whose label says that it lies elsewhere than the image (another affine), as
-  /// nnU-Net warns of; which of the two is right only a look at both tells.
+  /// Names of cases of which a channel or the label says that it lies elsewhere than the first
+  /// channel (another affine), as nnU-Net warns of; which is right only a look at them tells.
   std::vector<std::string> displaced{};
 };
 

@@ -44,6 +44,7 @@ std::vector<std::string> names_in(const NnUNetRaw& raw, const std::string& folde
   } catch (const fs::filesystem_error& failure) {
     detail::cannot_list(failure, nnunet_raw_name);
   }
+  std::ranges::sort(names);  // "a" comes before "a-b", unlike "a.nii" and "a-b.nii"
   if (names.empty()) {
     refuse_raw_data(detail::printable(path) +
                     ": must hold files of dataset.json's \"file_ending\", " +
@@ -51,6 +52,17 @@ std::vector<std::string> names_in(const NnUNetRaw& raw, const std::string& folde
                     (other.empty() ? ", is empty" : ", got " + detail::quoted(other)));
   }
   return names;
+}
+
+void refuse_pictures(const NnUNetRaw& raw) {
+  for (const char* picture : {".png", ".jpg", ".jpeg", ".bmp", ".webp"}) {
+    if (raw.file_ending != picture) continue;
+    refuse_raw_data(
+        "dataset.json: \"file_ending\" must be that of volumes, got \"" + raw.file_ending +
+        "\"; pictures are learnt from with their masks: name a list (CSV) of the columns "
+        "image and mask instead of this folder, with rows such as imagesTr/CASE_0000" +
+        raw.file_ending + ",labelsTr/CASE" + raw.file_ending);
+  }
 }
 
 std::string channel_suffix(std::size_t channel) {
@@ -201,6 +213,7 @@ NnUNetRaw read_nnunet_raw(const fs::path& folder) {
   NnUNetRaw raw{.folder = detail::canonical_folder(
                     folder, nnunet_raw_name, "a folder with imagesTr, labelsTr and dataset.json")};
   const detail::DatasetJson json = detail::read_dataset_json(raw);
+  refuse_pictures(raw);
   for (const char* part : {"imagesTr", "labelsTr"}) {
     if (!detail::is_folder(raw.folder / part))
       refuse_raw_data(detail::printable(raw.folder.native()) + ": must have a folder " + part);

@@ -73,7 +73,7 @@ struct PreparedCase {
   std::array<double, 12> original_affine{};
   std::array<std::int64_t, 3> crop_begin{};  ///< of the crop, in the files' voxels
   std::array<std::int64_t, 3> crop_end{};
-  bool placed_together = true;  ///< false: label and image have different affines
+  bool placed_together = true;  ///< false: channels or label have different affines
 };
 
 struct PrepareOptions {

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <new>
 #include <string>
@@ -41,6 +40,7 @@ DType checked_type(const fs::path& path, const VolumeInfo& info,
   return dtype;
 }
 
+using detail::in_digits;
 using NiftiStart = std::array<std::byte, 352>;
 
 template <class T>
@@ -116,12 +116,6 @@ class GzipWriter {
   z_stream stream_{};
   std::vector<std::byte> packed_;
 };
-
-std::string in_digits(double value) {
-  std::array<char, 32> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
-  return {text.data(), end};
-}
 
 std::string imagej_description(const VolumeInfo& info) {
   std::string text = "ImageJ=1.54f\nimages=" + std::to_string(info.shape[0] * info.shape[1]);

@@ -82,8 +82,8 @@ std::vector<std::string> describe(const NnUNetRaw& raw, const NnUNetFingerprint&
     for (std::size_t i = 0; i < std::min(most_names, displaced.size()); ++i)
       names.push_back(printable(displaced[i], longest_name));
     lines.push_back(fmt::format(
-        "{} cases have a label whose header places it elsewhere than the image ({}{}): look at "
-        "one of them",
+        "{} cases have a channel or label whose header places it elsewhere than the first channel "
+        "({}{}): look at one of them",
         displaced.size(), fmt::join(names, ", "), displaced.size() > most_names ? ", ..." : ""));
   }
   return lines;

@@ -94,8 +94,8 @@ TEST_CASE("labels that lie elsewhere than their images are named, whatever the s
     const Finished packed = pack(folder, files, {"--normalize", scheme});
     CHECK(packed.status == 0);
     CHECK_MESSAGE(contains(packed.err,
-                           "pack: 1 cases have a label whose header places it "
-                           "elsewhere than the image (case2): look at one of them"),
+                           "pack: 1 cases have a channel or label whose header places it "
+                           "elsewhere than the first channel (case2): look at one of them"),
                   packed.err);
   }
 }

@@ -38,8 +38,8 @@ TEST_CASE("a raw data set of nnU-Net is looked at, planned and described") {
   CHECK(lines[2] ==
         "regions: organ (1+2) in at least 3 cases, tumour (2) in 3 cases, 3 counts nowhere");
   CHECK(lines.back() ==
-        "7 cases have a label whose header places it elsewhere than the image (somewhere, "
-        "somewhere, somewhere, somewhere, somewhere, ...): look at one of them");
+        "7 cases have a channel or label whose header places it elsewhere than the first channel "
+        "(somewhere, somewhere, somewhere, somewhere, somewhere, ...): look at one of them");
 }
 
 }  // namespace headrace::app

@@ -139,6 +139,18 @@ TEST_CASE("a label that lies elsewhere than its image is named") {
   CHECK(fingerprint_of(files).displaced == std::vector<std::string>{"case2"});
 }
 
+TEST_CASE("a channel that lies elsewhere, or is turned, is named, too") {
+  const NnUNetRawFiles files;
+  const auto value = [](std::int64_t z, std::int64_t, std::int64_t) { return z + 1; };
+  VolumeInfo info = NnUNetRawFiles::info_of(0, DType::float32);
+  info.affine[7] = 5;
+  NnUNetRawFiles::write<float>(files.image(0, 1), info, value);
+  info = NnUNetRawFiles::info_of(3, DType::float32);
+  info.affine[0] = -info.affine[0];
+  NnUNetRawFiles::write<float>(files.image(3, 1), info, value);
+  CHECK(fingerprint_of(files).displaced == std::vector<std::string>{"case0", "case3"});
+}
+
 TEST_CASE("a case whose files do not fit together is refused by name") {
   const NnUNetRawFiles files;
   const auto zero = [](std::int64_t, std::int64_t, std::int64_t) { return 0; };
@@ -161,6 +173,9 @@ TEST_CASE("a case whose files do not fit together is refused by name") {
                                       [](std::int64_t, std::int64_t, std::int64_t) { return 3; });
   message = fingerprint_refusal(files);
   CHECK(contains(message, "labelsTr/case1.nii.gz: a label must have the values of dataset.json's"));
+  NnUNetRawFiles::write<float>(files.label(1), NnUNetRawFiles::info_of(1, DType::float32),
+                               [](std::int64_t, std::int64_t, std::int64_t) { return 1.0000001F; });
+  CHECK(contains(fingerprint_refusal(files), "0 to 2, got 1.0000001; name it there, or"));
   CHECK(contains(message, "0 to 2, got 3"));
   info.dtype = DType::float32;
   NnUNetRawFiles::write<float>(files.label(1), info,

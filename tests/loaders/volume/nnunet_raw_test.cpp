@@ -57,6 +57,32 @@ TEST_CASE("a raw data set of nnU-Net is found with its channels, labels and case
   CHECK(raw.cases[1].label == raw.folder / "labelsTr/case1.nii.gz");
 }
 
+TEST_CASE("names that are the beginning of other names have labels of their own") {
+  const NnUNetRawFiles files;
+  for (const char* name : {"case1-b", "case1 c", "case1+d", "case10", "case1_0000"}) {
+    for (int channel = 0; channel < 2; ++channel)
+      fs::copy_file(files.image(1, channel),
+                    files.path() / "imagesTr" /
+                        (std::string(name) + "_000" + std::to_string(channel) + ".nii.gz"));
+    fs::copy_file(files.label(1), files.path() / "labelsTr" / (std::string(name) + ".nii.gz"));
+  }
+  files.write_json(R"({"channel_names": {"0": "CT", "1": "PET"}, "numTraining": 9,
+    "labels": {"background": 0, "organ": 1, "tumour": 2}, "file_ending": ".nii.gz"})");
+  CHECK(raw_refusal(files.path()) == "nothing thrown");
+  for (const NnUNetCase& one : read_nnunet_raw(files.path()).cases) {
+    CHECK(one.images[1].filename() == one.name + "_0001.nii.gz");
+    CHECK(one.label.filename() == one.name + ".nii.gz");
+  }
+}
+
+TEST_CASE("a data set of pictures is refused with the way to learn from them") {
+  const NnUNetRawFiles files;
+  files.write_json(with("file_ending", R"(".png")"));
+  CHECK(contains(raw_refusal(files.path()),
+                 R"("file_ending" must be that of volumes, got ".png"; pictures are learnt from )"
+                 R"(with their masks: name a list (CSV) of the columns image and mask)"));
+}
+
 TEST_CASE("cases to predict need no label") {
   const NnUNetRawFiles files;
   fs::create_directory(files.path() / "imagesTs");

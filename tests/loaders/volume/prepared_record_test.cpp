@@ -155,18 +155,22 @@ TEST_CASE("a record that states other sides than its files have vouches for noth
   }
 }
 
-TEST_CASE("a label that lies elsewhere than its image is told, by later runs, too") {
+TEST_CASE("a label or channel that lies elsewhere than its image is told, by later runs, too") {
   const NnUNetRawFiles files;
   const TemporaryFolder folder;
   VolumeInfo info = NnUNetRawFiles::info_of(2, DType::uint8);
   info.affine[3] += 10;
   NnUNetRawFiles::write<std::uint8_t>(
       files.label(2), info, [](std::int64_t z, std::int64_t, std::int64_t) { return z % 3; });
+  info = NnUNetRawFiles::info_of(1, DType::float32);
+  info.affine[3] += 10;
+  NnUNetRawFiles::write<float>(files.image(1, 1), info,
+                               [](std::int64_t z, std::int64_t, std::int64_t) { return z + 1; });
   for (int run = 0; run < 2; ++run) {
     const auto made = prepare_cases(cases_of(files), {}, options_for(folder));
     REQUIRE(made.size() == 4);
     for (std::size_t i = 0; i < made.size(); ++i)
-      CHECK(made[i].placed_together == (i != 2));
+      CHECK(made[i].placed_together == (i == 0 || i == 3));
   }
 }
 

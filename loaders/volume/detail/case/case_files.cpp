@@ -64,7 +64,8 @@ CaseFiles::CaseFiles(const NnUNetCase& of, std::string who) : case_(of), who_(st
 }
 
 bool CaseFiles::placed_together() const noexcept {
-  return same(files_.back()->info().affine, info().affine);
+  return std::ranges::all_of(
+      files_, [&](const auto& file) { return same(file->info().affine, info().affine); });
 }
 
 std::size_t layer_bytes(const VolumeInfo& info, std::int64_t slices) {

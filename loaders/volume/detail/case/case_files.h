@@ -25,7 +25,7 @@ class CaseFiles {
   const std::vector<std::shared_ptr<const Volume>>& files() const noexcept { return files_; }
   /// Of the first channel.
   const VolumeInfo& info() const noexcept { return files_.front()->info(); }
-  /// Whether image and label have the same affine.
+  /// Whether all channels and the label have the same affine.
   bool placed_together() const noexcept;
 
   /// layer_bytes() of all files.

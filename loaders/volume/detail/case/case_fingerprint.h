@@ -78,7 +78,7 @@ struct CaseFingerprint {
   double relative_size = 1;
   std::vector<ForegroundFigures> channels{};
   std::vector<bool> has_value{};  ///< for each of NnUNetRaw::values()
-  bool placed_together = true;    ///< image and label have the same affine
+  bool placed_together = true;    ///< channels and label have the same affine
 };
 
 /// The open files of a case, which fit together.

@@ -1,3 +1,4 @@
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/volume/block_cache.h>
 #include <headrace/loaders/volume/detail/case/case_slices.h>
 #include <headrace/loaders/volume/volume_values.h>
@@ -53,7 +54,7 @@ void CaseSlices::check_label() {
                                  [](std::int64_t value) { return static_cast<double>(value); });
     if (found == values_.values.end() || static_cast<double>(*found) != label[i]) {
       files_.refuse(volumes_.size() - 1, "a label " + values_.rule + ", got " +
-                                             std::to_string(label[i]) + "; " + values_.way_out);
+                                             in_digits(label[i]) + "; " + values_.way_out);
     }
     has_value_[static_cast<std::size_t>(found - values_.values.begin())] = true;
   }

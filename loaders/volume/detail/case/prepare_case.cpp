@@ -192,7 +192,7 @@ PreparedCase UnpreparedCase::described(const Volume& image) const {
           .original_affine = from.affine,
           .crop_begin = begin_,
           .crop_end = end_,
-          .placed_together = !files_.has_label() || files_.placed_together()};
+          .placed_together = files_.placed_together()};
 }
 
 std::optional<PreparedCase> UnpreparedCase::prepare(const std::string& made_from, std::size_t bytes,

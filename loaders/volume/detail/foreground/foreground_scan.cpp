@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/internal/in_parallel.h>
 #include <headrace/loaders/volume/detail/foreground/foreground_table.h>
 #include <headrace/loaders/volume/detail/voxel/visit_dtype.h>
@@ -79,7 +80,7 @@ class CellCounter {
     const double value = number * labels_.info().scale + labels_.info().offset;
     if (!(std::abs(value) <= 0x1p53) || value != std::floor(value)) {
       throw DataError("[foreground] " + labels_.volume().name() +
-                      ": a label must be a whole number, got " + std::to_string(value) +
+                      ": a label must be a whole number, got " + in_digits(value) +
                       "; is it another volume?");
     }
     const auto label = static_cast<std::int64_t>(value);

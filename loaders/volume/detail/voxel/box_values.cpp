@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/volume/detail/voxel/box_copy.h>
 #include <headrace/loaders/volume/detail/voxel/box_values.h>
 #include <headrace/loaders/volume/detail/voxel/visit_dtype.h>
@@ -58,8 +59,7 @@ void read_scaled_as(const ValueBox& what, float scale, float offset, float* to) 
 std::int16_t label_of(const CachedVolume& from, float value) {
   if (!(value >= -32768.0F && value <= 32767.0F) || value != std::floor(value)) {
     throw DataError(from.volume().name() +
-                    ": labels must be whole numbers from -32768 to 32767, got " +
-                    std::to_string(value));
+                    ": labels must be whole numbers from -32768 to 32767, got " + in_digits(value));
   }
   return static_cast<std::int16_t>(value);
 }
