@@ -1,9 +1,9 @@
 #include <headrace/apps/feed/image_data.h>
+#include <headrace/apps/run/data_log.h>
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/loaders/image/image_files.h>
 #include <headrace/loaders/image/image_folder.h>
-#include <headrace/loaders/image/image_formats.h>
 #include <headrace/loaders/image/image_manifest.h>
 #include <headrace/loaders/image/image_pairs.h>
 #include <headrace/loaders/image/pack/image_pack.h>
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 // One file a data set, named after what it lists.
 ListingOptions listing_of(const ImageData& data) {
-  ListingOptions options{.cache = {}, .log = data.log};
+  ListingOptions options{.cache = {}, .log = &log_data};
   if (data.listings.empty()) return options;
   std::error_code failed;
   fs::create_directories(data.listings, failed);
@@ -48,8 +48,8 @@ bool is_pack(const fs::path& data) {
 
 std::shared_ptr<const ImageSource> open_pictures(const fs::path& data) {
   std::error_code failed;
-  if (fs::is_directory(data, failed) || has_image_extension(data.native()))
-    return std::make_shared<const ImageFiles>(data);
+  if (fs::is_directory(data, failed) || is_image_file(data))
+    return std::make_shared<const ImageFiles>(data, ListingOptions{.log = &log_data});
   return open_image_data({.data = data});
 }
 

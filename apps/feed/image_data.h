@@ -25,7 +25,6 @@ struct ImageData {
   ManifestColumns columns{};           ///< of a manifest
   std::vector<std::string> classes{};  ///< fixed by other data: of a folder and a manifest
   std::filesystem::path listings{};    ///< folder that keeps listings between runs; empty: none
-  LogCallback log{};
 };
 
 /// Whether it is a pack: by the file's first bytes.

@@ -1,7 +1,6 @@
 #include <headrace/apps/feed/loader_pipeline.h>
 #include <headrace/apps/feed/make_loader_job.h>
 #include <headrace/apps/feed/plan_table.h>
-#include <headrace/apps/run/data_log.h>
 #include <headrace/loaders/image/pack/image_pack.h>
 #include <headrace/loaders/synthetic/synthetic.h>
 
@@ -79,10 +78,7 @@ ImageData image_data_of(const LoaderData& config) {
           .masks = config.masks,
           .mask_suffix = config.mask_suffix,
           .root = config.root,
-          .listings = config.listings,
-          .log = [](LogLevel level, std::string_view line) {
-            if (level != LogLevel::debug) log_data(level, line);
-          }};
+          .listings = config.listings};
 }
 
 LoaderJob make_loader_job(const LoaderConfig& config) {

@@ -19,6 +19,7 @@ namespace headrace::inline v1::app {
 namespace {
 
 constexpr std::size_t most_lines = 20;
+constexpr int most_of_12_bits = 16;  // 4095 of 65535, of 255
 
 std::span<const std::byte> file_of(const Sample& sample, std::string_view field) {
   const Tensor& tensor = sample[field];
@@ -62,6 +63,7 @@ void add(Survey& survey, const ImageSource& source, std::int64_t index, Look loo
   survey.heights.push_back(look.header.shown_height());
   if (look.header.components == 1) ++survey.grey;
   if (look.header.orientation != 1) ++survey.turned;
+  if (look.header.brightest <= most_of_12_bits) ++survey.dim;
   if (source.has_masks()) ++survey.masks;
   for (const std::int64_t label : source.label_set(index))
     ++survey.class_counts[static_cast<std::size_t>(label)];
@@ -132,6 +134,11 @@ std::string to_text(const Survey& survey, const ImageSource& source) {
   text += fmt::format("formats   {}; {} grey, {} turned by EXIF\n", formats, survey.grey,
                       survey.turned);
   text += fmt::format("width     {}\nheight    {}\n", range(survey.widths), range(survey.heights));
+  if (survey.dim > 0) {
+    text += fmt::format(
+        "dim       {}: 16 bits of which 12 are used become nearly black; save them times 16\n",
+        survey.dim);
+  }
   if (source.has_masks()) text += fmt::format("masks     {}\n", survey.masks);
   if (!source.group_names().empty())
     text += fmt::format("groups    {}\n", source.group_names().size());
@@ -166,6 +173,7 @@ std::string to_json(const Survey& survey, const ImageSource& source) {
                       {"formats", survey.formats},
                       {"grey", survey.grey},
                       {"turned", survey.turned},
+                      {"dim", survey.dim},
                       {"masks", survey.masks},
                       {"groups", source.group_names().size()},
                       {"width", sides(survey.widths)},

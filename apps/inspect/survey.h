@@ -33,6 +33,7 @@ struct Survey {
   std::vector<int> heights;
   std::int64_t grey = 0;
   std::int64_t turned = 0;  ///< with an EXIF orientation other than 1
+  std::int64_t dim = 0;     ///< of 16 bits, of which no value has more than 12
   std::int64_t masks = 0;
   std::vector<std::int64_t> class_counts;  ///< by label
   std::vector<Bad> bad;                    ///< in the order of the records

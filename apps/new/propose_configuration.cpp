@@ -34,6 +34,7 @@ int median(const std::vector<int>& sorted) {
 
 void add_survey(DataFacts& facts, const ImageSource& source, const Survey& survey) {
   facts.looked_at = survey.records;
+  facts.dim = survey.dim;
   for (const Survey::Bad& bad : survey.bad)
     facts.bad.push_back(fmt::format("{}: {}", bad.origin, bad.reason));
   if (survey.widths.empty())

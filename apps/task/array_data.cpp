@@ -71,7 +71,8 @@ RecordSet open_npy(const DataSet& set, const TaskData& data, const std::string& 
         section));
   if (!set.folder.empty())
     return {.source = std::make_shared<const NpyFolder>(
-                set.folder, NpyFolderOptions{.field = array_field, .classes = classes})};
+                set.folder,
+                NpyFolderOptions{.field = array_field, .classes = classes, .log = &log_data})};
   if (is_list(set.file)) {
     ManifestColumns columns = set.columns;
     if (columns.group.empty()) columns.group = data.split.group;

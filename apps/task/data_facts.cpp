@@ -69,6 +69,9 @@ std::vector<std::string> describe(const DataFacts& facts) {
   if (!facts.classes.empty()) lines.push_back(class_line(facts));
   if (facts.looked_at < facts.records)
     lines.push_back(fmt::format("{} of them were read, evenly spread", facts.looked_at));
+  if (facts.dim > 0)
+    lines.push_back(fmt::format(
+        "{} of them have 12 bits in 16 and become nearly black: save them times 16", facts.dim));
   lines.push_back(facts.bad.empty()
                       ? std::string("no bad file among those read")
                       : fmt::format("{} bad files among those read{}", facts.bad.size(),

@@ -1,5 +1,4 @@
 #include <headrace/apps/feed/loader_settings.h>
-#include <headrace/apps/run/data_log.h>
 #include <headrace/apps/task/data_set.h>
 #include <headrace/engine/base/error.h>
 
@@ -301,10 +300,7 @@ ImageData image_data_of(const DataSet& set, const TaskData& data, const std::str
           .spare_images = set.spare_pictures,
           .root = set.root,
           .columns = std::move(columns),
-          .listings = data.listings,
-          .log = [](LogLevel level, std::string_view line) {
-            if (level != LogLevel::debug) log_data(level, line);
-          }};
+          .listings = data.listings};
 }
 
 }  // namespace headrace::inline v1::app

@@ -2,6 +2,7 @@
 #include <headrace/apps/task/find_arrays.h>
 #include <headrace/apps/task/find_data.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/folder_entries.h>
 #include <headrace/loaders/image/image_formats.h>
 #include <headrace/loaders/listing/data_split.h>
 #include <headrace/loaders/listing/split_folders.h>
@@ -32,7 +33,7 @@ constexpr std::array<std::string_view, 11> mask_names{
 std::vector<fs::path> folders_in(const fs::path& folder) {
   std::vector<fs::path> folders;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder))
-    if (entry.is_directory() && !entry.path().filename().native().starts_with('.'))
+    if (entry.is_directory() && !headrace::detail::is_hidden(entry.path().filename().native()))
       folders.push_back(entry.path());
   std::sort(folders.begin(), folders.end());
   return folders;

@@ -68,6 +68,10 @@ std::vector<FolderEntry> folder_entries(const std::string& path) {
   return entries;
 }
 
+bool is_hidden(std::string_view name) noexcept {
+  return name.starts_with('.') || name == "__MACOSX" || name == "@eaDir";
+}
+
 std::string extension_of(std::string_view path) {
   const std::string_view name = path.substr(path.find_last_of('/') + 1);
   const std::size_t dot = name.find_last_of('.');

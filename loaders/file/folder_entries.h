@@ -21,6 +21,10 @@ struct FolderEntry {
 /// out of memory without ending the process. Throws std::filesystem::filesystem_error.
 std::vector<FolderEntry> folder_entries(const std::string& folder);
 
+/// Whether a name is of what systems and programs leave behind: it begins with a dot, or is
+/// "__MACOSX" or "@eaDir".
+bool is_hidden(std::string_view name) noexcept;
+
 /// The file's extension with its dot, in lower case (of ASCII); empty: it has none.
 std::string extension_of(std::string_view path);
 

@@ -29,8 +29,9 @@ class FormatDecoder {
   /// its header, nothing is taken for it. An empty region: what is held whatever the region.
   virtual std::size_t needed_bytes(const Region& region, int scale) const = 0;
   /// Reads all of the open file, `whole` its region, and throws DataError for damage that decode()
-  /// of a part does not see. In the place of a decode: open() again for pixels.
-  virtual void check(const Region& whole) { decode(whole, scales() ? 8 : 1); }
+  /// of a part does not see. In the place of a decode: open() again for pixels. Gives them where
+  /// it decoded all.
+  virtual DecodedPixels check(const Region& whole) { return decode(whole, scales() ? 8 : 1); }
 
   /// Whether the open file keeps 8-bit red, green and blue exactly, so that decode() gives them.
   virtual bool keeps_colours() const { return false; }

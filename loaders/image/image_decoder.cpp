@@ -28,6 +28,16 @@ void transpose(const std::uint8_t* from, int rows, int columns, std::uint8_t* to
   }
 }
 
+int brightest_of(const DecodedPixels& pixels) {
+  std::uint8_t most = 0;
+  for (int y = 0; y < pixels.region.height; ++y) {
+    const std::uint8_t* row = pixels.data + pixels.stride * static_cast<std::size_t>(y);
+    for (int x = 0; x < pixels.region.width; ++x, row += 4)
+      most = std::max({most, row[0], row[1], row[2]});
+  }
+  return most;
+}
+
 bool is_whole(const ImageWindow& window, const ImageDecoder::Target& target,
               const ImageHeader& header) {
   return window.x == 0 && window.y == 0 && window.width == header.width &&
@@ -68,10 +78,11 @@ ImageHeader ImageDecoder::open(std::span<const std::byte> file, std::size_t most
 }
 
 ImageHeader ImageDecoder::check(std::span<const std::byte> file, std::size_t most_bytes) {
-  const ImageHeader header = open(file, most_bytes);
+  ImageHeader header = open(file, most_bytes);
   const Region whole{.width = header.width, .height = header.height};
   require_room(whole, decoder_->scales() ? 8 : 1);
-  std::exchange(decoder_, nullptr)->check(whole);
+  const DecodedPixels pixels = std::exchange(decoder_, nullptr)->check(whole);
+  if (header.bits == 16) header.brightest = brightest_of(pixels);
   return header;
 }
 

@@ -25,21 +25,21 @@ std::shared_ptr<const detail::ImageListing> listing_of(const fs::path& folder,
   const std::string root =
       detail::canonical_folder(folder, image_files_name, "a folder of images, or an image");
   return detail::cached_listing(
-      options, {.name = "image files " + detail::printable(root)},
-      [&](std::vector<detail::ListingProof>& proofs) {
+      options, {.name = "image files " + detail::printable(root)}, [&](detail::ListingSeen& seen) {
         detail::ImageListing listing;
         listing.images.root = root;
         for (const detail::ListedFile& file :
-             detail::list_files(detail::image_search(root, image_files_name, proofs), ""))
+             detail::list_files(detail::image_search(root, image_files_name, seen), ""))
           listing.images.add(file.path, file.bytes);
-        if (listing.images.size() == 0) refuse_files(root, "must hold an image, got none");
+        if (listing.images.size() == 0)
+          refuse_files(root, "must hold an image, got none" + seen.passed_over.in_brackets());
         return listing;
       });
 }
 
 std::shared_ptr<const detail::ImageListing> listing_of_one(const fs::path& file) {
-  if (!has_image_extension(file.native()))
-    refuse_files(file, "must be a folder of images, or an image, by its extension");
+  if (!is_image_file(file))
+    refuse_files(file, "must be a folder of images, or an image, by its extension or first bytes");
   const fs::path whole = fs::canonical(file);
   auto listing = std::make_shared<detail::ImageListing>();
   listing->images.root = whole.parent_path().native();
@@ -54,6 +54,11 @@ std::shared_ptr<const detail::ImageListing> list(const fs::path& path,
 }
 
 }  // namespace
+
+bool is_image_file(const fs::path& file) {
+  return has_image_extension(file.native()) ||
+         detail::PassedOver().take(file.native(), begins_as_image);
+}
 
 ImageFiles::ImageFiles(const fs::path& path, const ListingOptions& options)
     : ListedImages("image files " + detail::printable(path.native()), list(path, options)) {}

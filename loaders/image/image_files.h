@@ -7,6 +7,9 @@
 
 namespace headrace::inline v1 {
 
+/// Whether a file is an image by its extension, or begins as one (begins_as_image()).
+HEADRACE_API bool is_image_file(const std::filesystem::path& file);
+
 /// The image files below a folder, at any depth and sorted by path, or one image file: pictures of
 /// which nothing is known. Names that begin with a dot are left out. Field: "image", the file's
 /// bytes (ragged uint8).

@@ -28,8 +28,8 @@ std::shared_ptr<const detail::ImageListing> listing_of(const std::string& root,
   return detail::cached_listing(
       options.listing,
       {.name = "image folder " + detail::printable(root), .settings = std::move(settings)},
-      [&](std::vector<detail::ListingProof>& proofs) {
-        return list(detail::image_search(root, image_folder_name, proofs), options.classes);
+      [&](detail::ListingSeen& seen) {
+        return list(detail::image_search(root, image_folder_name, seen), options.classes);
       });
 }
 

@@ -16,10 +16,11 @@ struct ImageFolderOptions {
   ListingOptions listing{};
 };
 
-/// One folder per class, image files at any depth below it: jpg, jpeg, png, webp, bmp, tif, tiff,
-/// in any case; names that begin with a dot are left out. Classes are sorted by name (bytes) and
-/// numbered from 0; so are the files of a class. Fields: "image", the file's bytes (ragged uint8),
-/// and "label" (int64). Listed when constructed, or read from a cache (ListingOptions).
+/// One folder per class, image files at any depth below it: jpg, jpeg, jfif, jpe, png, webp, bmp,
+/// tif, tiff, in any case, and what begins as a JPEG, PNG or WebP whatever its name; hidden names
+/// are left out, and all that is left out is counted in the log. Classes are sorted by name (bytes)
+/// and numbered from 0; so are the files of a class. Fields: "image", the file's bytes (ragged
+/// uint8), and "label" (int64). Listed when constructed, or read from a cache (ListingOptions).
 class HEADRACE_API ImageFolder final : public ListedImages {
  public:
   /// Throws ConfigError where there is no such folder, no class, a class without images or that

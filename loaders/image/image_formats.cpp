@@ -131,7 +131,7 @@ class JpegFormat final : public FormatDecoder {
   DecodedPixels decode(const Region& region, int scale) override;
   DecodedLabels decode_labels(const Region& region) override;
   std::size_t needed_bytes(const Region& region, int scale) const override;
-  void check(const Region& whole) override;
+  DecodedPixels check(const Region& whole) override;
   bool scales() const override { return true; }
   bool decode_whole(std::uint8_t* rgb) override;
   bool suits_device() const override { return !indexed_ && jpeg_.is_plain(); }
@@ -182,12 +182,12 @@ std::size_t JpegFormat::needed_bytes(const Region& region, int scale) const {
          (indexed_ ? JpegDecoder::line_bytes(header_.width) : jpeg_.library_bytes());
 }
 
-void JpegFormat::check(const Region& whole) {
+DecodedPixels JpegFormat::check(const Region& whole) {
   if (indexed_) {
     parts_.check();
     open_plain();
   }
-  jpeg_.decode(whole, 8);
+  return jpeg_.decode(whole, 8);
 }
 
 bool JpegFormat::decode_whole(std::uint8_t* rgb) {
@@ -235,7 +235,7 @@ std::unique_ptr<FormatDecoder> make() {
 }
 
 constexpr ImageFormat formats[] = {
-    {"JPEG", {".jpg", ".jpeg"}, {"\xff\xd8\xff"sv}, make<detail::JpegFormat>},
+    {"JPEG", {".jpg", ".jpeg", ".jfif", ".jpe"}, {"\xff\xd8\xff"sv}, make<detail::JpegFormat>},
     {"PNG", {".png"}, {"\x89PNG\r\n\x1a\n"sv}, make<Plain<PngDecoder>>},
     {"WebP", {".webp"}, {"RIFF????WEBP"sv}, detail::make_webp_decoder},
     {"BMP", {".bmp"}, {"BM"sv}, detail::make_bmp_decoder},
@@ -266,6 +266,11 @@ const ImageFormat* format_of(std::span<const std::byte> file) noexcept {
     }
   }
   return nullptr;
+}
+
+bool begins_as_image(std::span<const std::byte> start) noexcept {
+  const ImageFormat* format = format_of(start);
+  return format != nullptr && format->name != "BMP" && format->name != "TIFF";
 }
 
 bool has_image_extension(std::string_view path) {

@@ -16,7 +16,7 @@ namespace headrace::inline v1 {
 struct ImageFormat {
   std::string_view name;  ///< "JPEG"; ImageHeader::format of its files
   /// Of files that folders list: lower case, with the dot. Unused ones are empty.
-  std::array<std::string_view, 2> extensions;
+  std::array<std::string_view, 4> extensions;
   /// What a file may begin with; '?' stands for any byte. Unused ones are empty.
   std::array<std::string_view, 4> signatures;
   std::unique_ptr<FormatDecoder> (*make_decoder)();
@@ -27,6 +27,9 @@ HEADRACE_API std::span<const ImageFormat> image_formats() noexcept;
 
 /// The format of a file's bytes, told by the first of them and never by a name; null for others.
 HEADRACE_API const ImageFormat* format_of(std::span<const std::byte> file) noexcept;
+
+/// Whether a file begins as a JPEG, PNG or WebP does, whose marks no others have by chance.
+HEADRACE_API bool begins_as_image(std::span<const std::byte> start) noexcept;
 
 /// Whether a path's extension, in any case, is that of a format. Names that are nothing but an
 /// extension have none.

@@ -25,6 +25,9 @@ struct ImageHeader {
   int height = 0;           ///< as stored, in pixels
   int components = 0;       ///< 1 grey, 3 colour, 4 with alpha or CMYK; 0: the header does not tell
   int orientation = 1;      ///< EXIF 1-8: how the stored pixels are to be shown
+  int bits = 8;             ///< of a sample, where there can be 16
+  /// The largest of its 8-bit values, of 16-bit pictures that ImageDecoder::check() read.
+  int brightest = 255;
 
   /// Whether showing the picture exchanges its sides.
   bool transposed() const noexcept { return orientation >= 5; }

@@ -13,10 +13,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-detail::ImageListing list(const detail::ManifestRequest& request,
-                          std::vector<detail::ListingProof>& proofs) {
+detail::ImageListing list(const detail::ManifestRequest& request, detail::ListingSeen& seen) {
   detail::Manifest manifest = detail::read_manifest(request);
-  proofs.push_back({request.file, manifest.changed_ns, manifest.bytes, manifest.checksum});
+  seen.proofs.push_back({request.file, manifest.changed_ns, manifest.bytes, manifest.checksum});
   return {std::move(manifest.files), std::move(manifest.masks), std::move(manifest.values)};
 }
 
@@ -47,9 +46,8 @@ std::shared_ptr<const detail::ImageListing> listing_of(const std::string& file,
                                         .masks = true};
   const std::string name =
       "image manifest " + detail::printable(file) + " below " + detail::printable(request.root);
-  return detail::cached_listing(
-      options.listing, {.name = name, .settings = settings_of(request)},
-      [&](std::vector<detail::ListingProof>& proofs) { return list(request, proofs); });
+  return detail::cached_listing(options.listing, {.name = name, .settings = settings_of(request)},
+                                [&](detail::ListingSeen& seen) { return list(request, seen); });
 }
 
 }  // namespace

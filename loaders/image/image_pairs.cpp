@@ -17,8 +17,10 @@ constexpr std::string_view image_pairs_name = "image pairs";
   throw ConfigError("[image pairs] " + detail::printable(path) + ": " + rule);
 }
 
+/// Without the extension, if it has one.
 std::string_view stem_of(std::string_view path) {
-  return path.substr(0, path.find_last_of('.'));
+  const std::size_t dot = path.find_last_of("./");
+  return dot != std::string_view::npos && path[dot] == '.' ? path.substr(0, dot) : path;
 }
 
 using ByStem = std::unordered_map<std::string_view, const detail::ListedFile*>;
@@ -51,14 +53,13 @@ struct Files {
 };
 
 /// In one folder a name that ends in the suffix is a mask's.
-Files files_of(const Folders& folders, const std::string& suffix,
-               std::vector<detail::ListingProof>& proofs) {
+Files files_of(const Folders& folders, const std::string& suffix, detail::ListingSeen& seen) {
   Files files{.images = detail::list_files(
-                  detail::image_search(folders.images, image_pairs_name, proofs), ""),
+                  detail::image_search(folders.images, image_pairs_name, seen), ""),
               .masks = {}};
   if (folders.images != folders.masks) {
     files.masks =
-        detail::list_files(detail::image_search(folders.masks, image_pairs_name, proofs), "");
+        detail::list_files(detail::image_search(folders.masks, image_pairs_name, seen), "");
     return files;
   }
   if (suffix.empty()) {
@@ -131,9 +132,10 @@ void look_at_spare_images(const Folders& folders, const Files& files, const BySt
 }
 
 detail::ImageListing list(const Folders& folders, const ImagePairsOptions& options,
-                          std::vector<detail::ListingProof>& proofs) {
-  const Files files = files_of(folders, options.mask_suffix, proofs);
-  if (files.images.empty()) refuse_pairs(folders.images, "must hold an image, got none");
+                          detail::ListingSeen& seen) {
+  const Files files = files_of(folders, options.mask_suffix, seen);
+  if (files.images.empty())
+    refuse_pairs(folders.images, "must hold an image, got none" + seen.passed_over.in_brackets());
   const ByStem image_of = by_stem(files.images, "");
   const ByStem mask_of = by_stem(files.masks, options.mask_suffix);
   look_at_spare_masks(files, image_of, options);
@@ -162,9 +164,9 @@ std::shared_ptr<const detail::ImageListing> listing_of(const ImagePairsOptions& 
                            detail::printable(options.mask_suffix) +
                            (options.spare_masks ? " with spare masks" : "") +
                            (options.spare_images ? " with spare images" : "");
-  return detail::cached_listing(
-      options.listing, {.name = name},
-      [&](std::vector<detail::ListingProof>& proofs) { return list(folders, options, proofs); });
+  return detail::cached_listing(options.listing, {.name = name}, [&](detail::ListingSeen& seen) {
+    return list(folders, options, seen);
+  });
 }
 
 }  // namespace

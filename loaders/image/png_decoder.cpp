@@ -169,7 +169,8 @@ ImageHeader PngDecoder::open(std::span<const std::byte> file) {
   const ImageHeader header{.format = "PNG",
                            .width = static_cast<int>(png_get_image_width(state.png, state.info)),
                            .height = static_cast<int>(png_get_image_height(state.png, state.info)),
-                           .components = png_get_channels(state.png, state.info)};
+                           .components = png_get_channels(state.png, state.info),
+                           .bits = png_get_bit_depth(state.png, state.info)};
   check_image_size(header.format, header.width, header.height);
   if (!has_end(file)) {
     throw DataError("PNG: the file ends before its image does (no end chunk in " +

@@ -175,7 +175,8 @@ ImageHeader TiffDecoder::open(std::span<const std::byte> file) {
           .width = state.layout.width,
           .height = state.layout.height,
           .components = state.colours.needed(),
-          .orientation = state.layout.orientation};
+          .orientation = state.layout.orientation,
+          .bits = state.layout.bits};
 }
 
 DecodedPixels TiffDecoder::decode(const Region& region) {

@@ -9,11 +9,12 @@
 
 namespace headrace::inline v1 {
 
-/// TIFF and BigTIFF through libtiff, first page: strips and tiles, samples of 1, 2, 4, 8 and 16
-/// bits, together or in planes; grey, palette, colour and CMYK; uncompressed, PackBits, LZW,
-/// deflate, Zstandard, CCITT and JPEG. As 8-bit red-green-blue, converted as PngDecoder does;
-/// further samples (alpha) are dropped. Other kinds, and files that are broken or cut off, are a
-/// DataError; libtiff's notes on odd tags are not. Used by one thread at a time.
+/// TIFF and BigTIFF through libtiff, of one page beside smaller copies and masks of it: strips and
+/// tiles, samples of 1, 2, 4, 8 and 16 bits, together or in planes; grey, palette, colour and CMYK;
+/// uncompressed, PackBits, LZW, deflate, Zstandard, CCITT and JPEG. As 8-bit red-green-blue,
+/// converted as PngDecoder does; alpha is dropped. Further bands or pages, other kinds, and files
+/// that are broken or cut off, are a DataError; libtiff's notes on odd tags are not. Used by one
+/// thread at a time.
 class HEADRACE_API TiffDecoder {
  public:
   TiffDecoder();

@@ -23,7 +23,7 @@ std::vector<std::string> folders_in(const std::string& folder, const std::string
   std::vector<std::string> names;
   try {
     for (const detail::FolderEntry& entry : detail::folder_entries(folder)) {
-      if (entry.name.starts_with('.') || !entry.folder) continue;
+      if (detail::is_hidden(entry.name) || !entry.folder) continue;
       if (entry.link) detail::check_link(folder + "/" + entry.name, root, who);
       names.push_back(entry.name);
     }

@@ -48,12 +48,16 @@ std::string root_of(const std::filesystem::path& root) {
 }
 
 std::shared_ptr<const detail::ArrayListing> listing_of(const std::string& root,
-                                                       const std::vector<std::string>& classes) {
+                                                       const NpyFolderOptions& options) {
+  detail::PassedOver passed_over;
   const detail::FileSearch search{.root = root,
                                   .who = npy_folder_name,
                                   .what = "an array",
-                                  .is_wanted = detail::has_npy_extension};
-  detail::ClassFiles found = detail::list_class_folders(search, classes);
+                                  .is_wanted = detail::has_npy_extension,
+                                  .passed_over = &passed_over};
+  detail::ClassFiles found = detail::list_class_folders(search, options.classes);
+  if (const std::string text = passed_over.text(); options.log && !text.empty())
+    options.log(LogLevel::info, "npy folder " + detail::printable(root) + ": " + text);
   return std::make_shared<const detail::ArrayListing>(
       detail::list_arrays(std::move(found.files), std::move(found.values)));
 }
@@ -62,7 +66,7 @@ std::shared_ptr<const detail::ArrayListing> listing_of(const std::string& root,
 
 NpyFolder::NpyFolder(const std::filesystem::path& root, const NpyFolderOptions& options)
     : ListedArrays("npy folder " + detail::printable(root_of(root)), options.field,
-                   listing_of(root_of(root), options.classes)) {}
+                   listing_of(root_of(root), options)) {}
 
 namespace {
 
@@ -71,15 +75,17 @@ constexpr std::string_view npy_files_name = "npy files";
 detail::FileTable files_in(const fs::path& folder) {
   detail::FileTable files;
   files.root = detail::canonical_folder(folder, npy_files_name, "a folder of .npy files, or one");
+  detail::PassedOver passed_over;
   const detail::FileSearch search{.root = files.root,
                                   .who = npy_files_name,
                                   .what = "an array",
-                                  .is_wanted = detail::has_npy_extension};
+                                  .is_wanted = detail::has_npy_extension,
+                                  .passed_over = &passed_over};
   for (const detail::ListedFile& file : detail::list_files(search, ""))
     files.add(file.path, file.bytes);
   if (files.size() == 0)
     throw ConfigError("[npy files] " + detail::printable(files.root) +
-                      ": must hold a .npy file, got none");
+                      ": must hold a .npy file, got none" + passed_over.in_brackets());
   return files;
 }
 

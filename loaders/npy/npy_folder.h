@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
+#include <headrace/engine/base/log.h>
 #include <headrace/loaders/npy/listed_arrays.h>
 
 #include <filesystem>
@@ -14,6 +15,7 @@ struct NpyFolderOptions {
   /// Class names by label, where other data have fixed them; a folder must be one of them, and need
   /// not be there. Empty: the folders are the classes.
   std::vector<std::string> classes{};
+  LogCallback log{};  ///< told which files are left out
 };
 
 /// One folder per class, files called .npy at any depth below it, an array each; names that begin

@@ -3,6 +3,7 @@
 // and a pack are pack_target.cpp's; a decoded cache has no file that others could write.)
 //
 // Input: which file (1 byte), then changes to a sound one (edits.h).
+#include <headrace/engine/base/printable.h>
 #include <headrace/loaders/hdf5/detail/chunk/chunk_index_file.h>
 #include <headrace/loaders/image/detail/list/listing_cache.h>
 #include <headrace/tests/fuzz/edits.h>
@@ -93,8 +94,9 @@ class Listings {
     std::filesystem::remove(cache_);
     const std::filesystem::path made_from = folder / "list.csv";
     write_file(made_from, Bytes(100, std::byte{'x'}));
-    detail::cached_listing({.cache = cache_}, subject, [&](auto& proofs) {
-      proofs.push_back(detail::file_proof(made_from.native()));
+    detail::cached_listing({.cache = cache_}, subject, [&](auto& seen) {
+      seen.proofs.push_back(detail::file_proof(made_from.native()));
+      seen.passed_over.add("hidden");
       return sound_listing();
     });
     sound_ = read_file(cache_);
@@ -137,6 +139,8 @@ class Listings {
   }
 
   static void use(const ImageListing& listing) {
+    if (listing.passed_over != printable(listing.passed_over))
+      test::finding("what is left out has bytes that are not printed");
     for (std::size_t i = 0; i < listing.images.size(); ++i) {
       if (listing.images.path(i).empty()) test::finding("an image has no path");
       if (listing.masks.size() > 0 && listing.masks.path(i).empty())

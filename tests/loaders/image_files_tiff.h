@@ -25,6 +25,9 @@ struct TiffSpec {
   bool big_endian = false;
   bool big = false;  ///< BigTIFF
   int orientation = 1;
+  std::vector<std::uint16_t> extra = {EXTRASAMPLE_UNASSALPHA};  ///< of samples beyond the colours
+  int pages = 1;
+  std::uint32_t further = 0;                ///< what the pages behind the first are
   std::vector<std::uint16_t> palette = {};  ///< red values, then green, then blue
 };
 
@@ -101,6 +104,11 @@ inline void tiff_tags(TIFF* tiff, const TiffSpec& spec) {
   TIFFSetField(tiff, TIFFTAG_COMPRESSION, spec.compression);
   TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, spec.planes ? 2 : 1);
   TIFFSetField(tiff, TIFFTAG_ORIENTATION, spec.orientation);
+  if (spec.samples > (spec.photometric == PHOTOMETRIC_SEPARATED ? 4
+                      : spec.photometric == PHOTOMETRIC_RGB     ? 3
+                                                                : 1))
+    TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, static_cast<unsigned>(spec.extra.size()),
+                 spec.extra.data());
   if (spec.predictor != 1) TIFFSetField(tiff, TIFFTAG_PREDICTOR, spec.predictor);
   if (!spec.palette.empty()) {
     const std::size_t third = spec.palette.size() / 3;
@@ -117,23 +125,16 @@ inline void tiff_tags(TIFF* tiff, const TiffSpec& spec) {
 
 }  // namespace detail
 
-/// `rows` packed from the highest bit on, 16-bit values big end first, samples together.
-inline Bytes encode_tiff(const TiffSpec& spec, const Pixels& rows) {
-  detail::TiffMemory memory;
-  const char mode[] = {'w', spec.big_endian ? 'b' : 'l', spec.big ? '8' : '4', 'm', '\0'};
-  TIFF* tiff = TIFFClientOpen(
-      "test", mode, &memory, detail::tiff_read, detail::tiff_write, detail::tiff_seek,
-      [](thandle_t) { return 0; },
-      [](thandle_t h) { return toff_t{static_cast<detail::TiffMemory*>(h)->bytes.size()}; },
-      [](thandle_t, void**, toff_t*) { return 0; }, [](thandle_t, void*, toff_t) {});
-  detail::tiff_tags(tiff, spec);
+namespace detail {
+
+inline void tiff_blocks(TIFF* tiff, const TiffSpec& spec, const Pixels& rows) {
   const int columns = spec.tile > 0 ? spec.tile : spec.width;
   const int step = spec.tile > 0 ? spec.tile : spec.rows_per_strip;
   for (int plane = 0; plane < (spec.planes ? spec.samples : 1); ++plane) {
     for (int y = 0; y < spec.height; y += step) {
       for (int x = 0; x < spec.width; x += columns) {
         const int height = spec.tile > 0 ? step : std::min(step, spec.height - y);
-        Pixels block = detail::tiff_block(spec, rows, x, y, columns, height, plane);
+        Pixels block = tiff_block(spec, rows, x, y, columns, height, plane);
         const auto ux = static_cast<std::uint32_t>(x);
         const auto uy = static_cast<std::uint32_t>(y);
         const auto up = static_cast<std::uint16_t>(plane);
@@ -145,6 +146,26 @@ inline Bytes encode_tiff(const TiffSpec& spec, const Pixels& rows) {
         }
       }
     }
+  }
+}
+
+}  // namespace detail
+
+/// `rows` packed from the highest bit on, 16-bit values big end first, samples together; the same
+/// on all pages.
+inline Bytes encode_tiff(const TiffSpec& spec, const Pixels& rows) {
+  detail::TiffMemory memory;
+  const char mode[] = {'w', spec.big_endian ? 'b' : 'l', spec.big ? '8' : '4', 'm', '\0'};
+  TIFF* tiff = TIFFClientOpen(
+      "test", mode, &memory, detail::tiff_read, detail::tiff_write, detail::tiff_seek,
+      [](thandle_t) { return 0; },
+      [](thandle_t h) { return toff_t{static_cast<detail::TiffMemory*>(h)->bytes.size()}; },
+      [](thandle_t, void**, toff_t*) { return 0; }, [](thandle_t, void*, toff_t) {});
+  for (int page = 0; page < spec.pages; ++page) {
+    detail::tiff_tags(tiff, spec);
+    if (page > 0) TIFFSetField(tiff, TIFFTAG_SUBFILETYPE, spec.further);
+    detail::tiff_blocks(tiff, spec, rows);
+    if (page + 1 < spec.pages) TIFFWriteDirectory(tiff);
   }
   TIFFClose(tiff);
   const auto* first = reinterpret_cast<const std::byte*>(memory.bytes.data());

@@ -49,6 +49,45 @@ Pixels with_alpha(const Pixels& rgb) {
 
 }  // namespace
 
+TEST_CASE("bands beyond colours and alpha are refused, none is dropped") {
+  const Pixels pixels = test::picture(40, 30, 3);
+  const Pixels four = with_alpha(pixels);
+  const Pixels two(std::size_t{40} * 30 * 2, 9);
+  const auto grey = [&](std::vector<std::uint16_t> extra) {
+    return tiff_failure(test::encode_tiff(
+        {.samples = 2, .photometric = PHOTOMETRIC_MINISBLACK, .extra = std::move(extra)}, two));
+  };
+  for (const std::uint16_t alpha : {EXTRASAMPLE_ASSOCALPHA, EXTRASAMPLE_UNASSALPHA}) {
+    CHECK(tiff_failure(test::encode_tiff({.samples = 4, .extra = {alpha}}, four)).empty());
+    CHECK(grey({alpha}).empty());
+  }
+  CHECK(tiff_failure(test::encode_tiff({.samples = 4, .extra = {EXTRASAMPLE_UNSPECIFIED}}, four)) ==
+        "TIFF: must have no bands beyond 3 of its colours and alpha, got 4; save those that are "
+        "wanted, or all as arrays (.npy)");
+  CHECK(tiff_failure(test::encode_tiff({.samples = 4, .extra = {}}, four)) != "");
+  CHECK(grey({EXTRASAMPLE_UNSPECIFIED}) != "");
+  const Pixels five(std::size_t{40} * 30 * 5, 9);
+  const Bytes more = test::encode_tiff(
+      {.samples = 5, .extra = {EXTRASAMPLE_UNASSALPHA, EXTRASAMPLE_UNSPECIFIED}}, five);
+  CHECK(tiff_failure(more) != "");
+}
+
+TEST_CASE("a picture of several pages is refused, its smaller copies and masks are not") {
+  const Pixels pixels = test::picture(40, 30, 3);
+  for (const int tile : {0, 16}) {
+    CHECK(
+        tiff_failure(test::encode_tiff({.tile = tile, .pages = 3}, pixels)) ==
+        "TIFF: a picture must have one page, got more; save each page as a file, or learn from it "
+        "as a volume");
+    const TiffSpec page{.tile = tile, .pages = 2, .further = FILETYPE_PAGE};
+    CHECK(tiff_failure(test::encode_tiff(page, pixels)) != "");
+    for (const std::uint32_t kind : {FILETYPE_REDUCEDIMAGE, FILETYPE_MASK}) {
+      const TiffSpec spec{.tile = tile, .pages = 4, .further = kind};
+      CHECK(whole_tiff(test::encode_tiff(spec, pixels)) == pixels);
+    }
+  }
+}
+
 TEST_CASE("colour TIFF files come back as written, whatever their blocks and compression") {
   const Pixels pixels = test::picture(40, 30, 3);
   for (int compression : {COMPRESSION_NONE, COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE,

@@ -56,6 +56,7 @@ TiffLayout TiffFile::open(std::span<const std::byte> file) {
 }
 
 TiffLayout TiffFile::read_layout() {
+  check_pages();
   const auto width = tag<std::uint32_t>(TIFFTAG_IMAGEWIDTH, 0);
   const auto height = tag<std::uint32_t>(TIFFTAG_IMAGELENGTH, 0);
   try {
@@ -89,6 +90,33 @@ TiffLayout TiffFile::read_layout() {
   layout.block_bytes = block_bytes;
   check_blocks(layout);
   return layout;
+}
+
+/// Nothing of a file is dropped: further pages must be smaller copies or masks of the first.
+void TiffFile::check_pages() {
+  if (TIFFLastDirectory(handle_) != 0) return;
+  constexpr std::uint32_t extra = FILETYPE_REDUCEDIMAGE | FILETYPE_MASK;
+  while (TIFFLastDirectory(handle_) == 0) {
+    if (TIFFReadDirectory(handle_) != 1) fail("broken directories");
+    if ((tag<std::uint32_t>(TIFFTAG_SUBFILETYPE, 0) & extra) == 0)
+      fail(
+          "a picture must have one page, got more; save each page as a file, or learn from it as a "
+          "volume");
+  }
+  if (TIFFSetDirectory(handle_, 0) != 1) fail("broken directories");
+}
+
+/// One sample beyond the colours may be alpha, which is left out as PNG's is.
+void TiffFile::check_bands(const TiffLayout& layout, int needed) {
+  if (layout.samples == needed) return;
+  std::uint16_t count = 0;
+  const std::uint16_t* kinds = nullptr;
+  const bool told = TIFFGetField(handle_, TIFFTAG_EXTRASAMPLES, &count, &kinds) == 1 && count == 1;
+  if (told && layout.samples == needed + 1 &&
+      (kinds[0] == EXTRASAMPLE_ASSOCALPHA || kinds[0] == EXTRASAMPLE_UNASSALPHA))
+    return;
+  fail("must have no bands beyond " + std::to_string(needed) + " of its colours and alpha, got " +
+       std::to_string(layout.samples) + "; save those that are wanted, or all as arrays (.npy)");
 }
 
 /// A block much larger than its picture is no one's tile, and memory is taken for whole blocks.
@@ -137,6 +165,7 @@ void TiffFile::check_kind(const TiffLayout& layout) {
          std::to_string(photometric) + " with " + std::to_string(layout.samples) + " samples of " +
          std::to_string(layout.bits) + " bits");
   }
+  check_bands(layout, needed);
   if (photometric == PHOTOMETRIC_YCBCR) {
     TIFFSetField(handle_, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
   }

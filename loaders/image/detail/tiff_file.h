@@ -35,7 +35,7 @@ class TiffFile {
   TiffFile(const TiffFile&) = delete;
   TiffFile& operator=(const TiffFile&) = delete;
 
-  /// Reads and checks the first directory.
+  /// Reads and checks the first directory; others must be copies or masks of it.
   TiffLayout open(std::span<const std::byte> file);
   void close() noexcept;
   bool is_open() const noexcept { return handle_ != nullptr; }
@@ -59,6 +59,8 @@ class TiffFile {
   TiffLayout read_layout();
   void check_blocks(const TiffLayout& layout);
   void check_kind(const TiffLayout& layout);
+  void check_bands(const TiffLayout& layout, int needed);
+  void check_pages();
 
   ::tiff* handle_ = nullptr;
 };

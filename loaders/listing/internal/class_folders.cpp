@@ -18,17 +18,29 @@ namespace fs = std::filesystem;
   throw ConfigError("[" + std::string(search.who) + "] " + printable(path) + ": " + rule);
 }
 
+/// Hidden; counted.
+bool is_left_out(const FileSearch& search, const FolderEntry& entry) {
+  if (!is_hidden(entry.name)) return false;
+  if (search.passed_over != nullptr) search.passed_over->add("hidden");
+  return true;
+}
+
+bool begins_as_wanted(const FileSearch& search, const std::string& path) {
+  return search.passed_over != nullptr &&
+         search.passed_over->take(search.root + "/" + path, search.is_wanted_start);
+}
+
 void list_below(const FileSearch& search, const std::string& below,
                 std::vector<ListedFile>& files) {
   const std::string folder = below.empty() ? search.root : search.root + "/" + below;
   if (search.on_folder) search.on_folder(folder);
   for (const FolderEntry& entry : folder_entries(folder)) {
-    if (entry.name.starts_with('.')) continue;
+    if (is_left_out(search, entry)) continue;
     const std::string path = below.empty() ? entry.name : below + "/" + entry.name;
     if (entry.link) check_link(search.root + "/" + path, search.root, search.who);
     if (entry.folder) {
       list_below(search, path, files);
-    } else if (entry.regular && search.is_wanted(path)) {
+    } else if (entry.regular && (search.is_wanted(path) || begins_as_wanted(search, path))) {
       files.push_back({path, entry.bytes});
     }
   }
@@ -39,9 +51,12 @@ std::vector<std::string> class_folders(const FileSearch& search) {
   if (search.on_folder) search.on_folder(search.root);
   try {
     for (const FolderEntry& entry : folder_entries(search.root)) {
-      if (entry.name.starts_with('.')) continue;
+      if (is_left_out(search, entry)) continue;
       if (entry.link) check_link(search.root + "/" + entry.name, search.root, search.who);
-      if (!entry.folder) continue;
+      if (!entry.folder) {
+        if (search.passed_over != nullptr) search.passed_over->add("beside the class folders");
+        continue;
+      }
       if (!is_utf8(entry.name)) {
         refuse(search, search.root + "/" + entry.name,
                "name of a class must be UTF-8, got other bytes; rename it");
@@ -53,6 +68,15 @@ std::vector<std::string> class_folders(const FileSearch& search) {
   }
   if (names.empty()) refuse(search, search.root, "must hold one folder per class, got none");
   return names;
+}
+
+[[noreturn]] void refuse_empty(FileSearch search, const std::string& name) {
+  PassedOver there;
+  search.passed_over = &there;
+  list_files(search, name);
+  refuse(search, search.root + "/" + name,
+         "class folder must hold " + std::string(search.what) + ", got none" + there.in_brackets() +
+             "; fill it, or move it out of the folder of classes");
 }
 
 /// The number of a class folder.
@@ -88,11 +112,7 @@ ClassFiles list_class_folders(const FileSearch& search, const std::vector<std::s
   for (const std::string& name : folders) {
     const std::int32_t label = label_of(search, name, found.values.classes);
     const std::vector<ListedFile> files = list_files(search, name);
-    if (files.empty()) {
-      refuse(search, search.root + "/" + name,
-             "class folder must hold " + std::string(search.what) +
-                 ", got none; remove it or fill it");
-    }
+    if (files.empty()) refuse_empty(search, name);
     for (const ListedFile& file : files)
       found.files.add(file.path, file.bytes);
     found.values.labels.resize(found.files.size(), label);

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <headrace/loaders/listing/internal/file_table.h>
+#include <headrace/loaders/listing/internal/passed_over.h>
 #include <headrace/loaders/listing/internal/record_values.h>
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +20,9 @@ struct FileSearch {
   std::string_view what;  ///< "an image", likewise
   bool (*is_wanted)(std::string_view path) = nullptr;
   std::function<void(const std::string& folder)> on_folder{};  ///< before a folder is listed
+  /// Whether a file of another name is wanted for what it begins with.
+  bool (*is_wanted_start)(std::span<const std::byte> start) = nullptr;
+  PassedOver* passed_over = nullptr;  ///< counts what is left out
 };
 
 struct ListedFile {
@@ -25,7 +30,8 @@ struct ListedFile {
   std::uint64_t bytes = 0;
 };
 
-/// The wanted files at any depth below `root`/`below`, sorted by path; hidden names are left out.
+/// The wanted files at any depth below `root`/`below`, sorted by path; hidden names (is_hidden())
+/// are left out.
 /// Throws ConfigError for links that leave the root or lead to folders.
 std::vector<ListedFile> list_files(const FileSearch& search, const std::string& below);
 

@@ -242,7 +242,18 @@ TEST_CASE("inspect counts, names bad files and draws a contact sheet") {
   CHECK(side(16) == 3 * 164 + 4);
   CHECK(side(20) == 3 * 164 + 4);
   make_images(folder.path() / "clean", 4);
+  for (const char* name : {"clean/cat/phone.heic", "clean/cat/.hidden", "clean/readme.md"})
+    std::ofstream(folder.path() / name) << "x";
+  const std::vector<std::uint8_t> dim(std::size_t{8} * 8 * 2, 0x0f);
+  const auto png = headrace::test::encode_png(
+      {.width = 8, .height = 8, .bits = 16, .colour = PNG_COLOR_TYPE_GRAY}, dim, 16);
+  std::ofstream(folder.path() / "clean/dog/deep", std::ios::binary)
+      .write(reinterpret_cast<const char*>(png.data()), static_cast<std::streamsize>(png.size()));
   const Finished clean = run_headrace(folder.path(), {"inspect", "clean", "--sheet", ""});
   CHECK(clean.status == 0);
-  CHECK(contains(clean.out, "4 of 4 looked at, 0 bad"));
+  CHECK(contains(clean.out, "5 of 5 looked at, 0 bad"));
+  CHECK(contains(clean.out, "dim       1: 16 bits of which 12 are used become nearly black"));
+  CHECK(contains(clean.err,
+                 "left out: 1 .heic, 1 beside the class folders, 1 hidden; taken for their first "
+                 "bytes: 1 without extension"));
 }

@@ -118,6 +118,7 @@ ImageListing read_listing(ListingReader& in) {
   listing.images = read_files(in);
   listing.masks = read_files(in);
   listing.values = read_values(in, listing.images.size());
+  listing.passed_over = printable(in.text(std::size_t{1} << 16));
   in.finish();
   return listing;
 }
@@ -171,6 +172,7 @@ void save(const std::string& cache, const ListingSubject& subject,
   write_files(out, listing.images);
   write_files(out, listing.masks);
   write_values(out, listing.values);
+  out.text(listing.passed_over);
   out.finish();
 }
 
@@ -203,28 +205,34 @@ ListingProof file_proof(const std::string& path) {
   }
 }
 
-FileSearch image_search(const std::string& root, std::string_view who,
-                        std::vector<ListingProof>& proofs) {
+FileSearch image_search(const std::string& root, std::string_view who, ListingSeen& seen) {
   return {.root = root,
           .who = who,
           .what = "an image",
           .is_wanted = has_image_extension,
-          .on_folder = [&proofs](const std::string& folder) {
-            proofs.push_back(folder_proof(folder));
-          }};
+          .on_folder =
+              [&seen](const std::string& folder) { seen.proofs.push_back(folder_proof(folder)); },
+          .is_wanted_start = begins_as_image,
+          .passed_over = &seen.passed_over};
 }
 
 std::shared_ptr<const ImageListing> cached_listing(
     const ListingOptions& options, const ListingSubject& subject,
-    const std::function<ImageListing(std::vector<ListingProof>&)>& make) {
+    const std::function<ImageListing(ListingSeen&)>& make) {
   const auto say = [&options](LogLevel level, const std::string& line) {
     if (options.log) options.log(level, line);
+  };
+  const auto say_passed_over = [&](const ImageListing& listing) {
+    if (!listing.passed_over.empty())
+      say(LogLevel::info, subject.name + ": " + listing.passed_over);
   };
   const std::string cache = options.cache.native();
   const bool exists = !cache.empty() && ::access(cache.c_str(), F_OK) == 0;
   if (exists) {
     try {
-      return std::make_shared<const ImageListing>(load(cache, subject));
+      auto kept = std::make_shared<const ImageListing>(load(cache, subject));
+      say_passed_over(*kept);
+      return kept;
     } catch (const UnusableListing& reason) {
       say(LogLevel::warning, subject.name + ": the cached listing " + printable(cache) +
                                  " is made anew: " + reason.what());
@@ -232,8 +240,9 @@ std::shared_ptr<const ImageListing> cached_listing(
   }
   const auto start = std::chrono::steady_clock::now();
   const std::int64_t start_ns = now_ns();
-  std::vector<ListingProof> proofs;
-  auto listing = std::make_shared<ImageListing>(make(proofs));
+  ListingSeen seen;
+  auto listing = std::make_shared<ImageListing>(make(seen));
+  listing->passed_over = seen.passed_over.text();
   listing->images.shrink_to_fit();
   listing->masks.shrink_to_fit();
   listing->values.shrink_to_fit();
@@ -241,15 +250,16 @@ std::shared_ptr<const ImageListing> cached_listing(
       std::chrono::steady_clock::now() - start);
   say(LogLevel::info, subject.name + ": listed " + std::to_string(listing->images.size()) +
                           " images in " + std::to_string(took.count()) + " ms");
+  say_passed_over(*listing);
   if (cache.empty()) return listing;
-  for (const ListingProof& proof : proofs) {
+  for (const ListingProof& proof : seen.proofs) {
     if (proof.is_file() || proof.changed_ns < start_ns - too_fresh_ns) continue;
     say(LogLevel::info, subject.name + ": the listing is not kept: " + printable(proof.path) +
                             " changed a moment ago");
     return listing;
   }
   try {
-    save(cache, subject, proofs, *listing);
+    save(cache, subject, seen.proofs, *listing);
   } catch (const UnusableListing& reason) {
     say(LogLevel::warning, subject.name + ": the listing cannot be kept as " + printable(cache) +
                                ": " + reason.what());

@@ -18,6 +18,7 @@ struct ImageListing {
   FileTable images;
   FileTable masks;
   RecordValues values;
+  std::string passed_over{};  ///< PassedOver::text() of the folders
 };
 
 /// Something a listing was made from, as it was then: a folder, or a manifest with its contents.
@@ -31,13 +32,18 @@ struct ListingProof {
   friend bool operator==(const ListingProof&, const ListingProof&) = default;
 };
 
+/// What a listing is made from, and what of it is left out.
+struct ListingSeen {
+  std::vector<ListingProof> proofs;
+  PassedOver passed_over;
+};
+
 /// What `path` is now. Throws ConfigError when it cannot be read.
 ListingProof folder_proof(const std::string& path);
 ListingProof file_proof(const std::string& path);
 
-/// A search for images that notes every folder in `proofs`, which outlives it.
-FileSearch image_search(const std::string& root, std::string_view who,
-                        std::vector<ListingProof>& proofs);
+/// A search for images that notes every folder and what it leaves out in `seen`, which outlives it.
+FileSearch image_search(const std::string& root, std::string_view who, ListingSeen& seen);
 
 /// What a listing is of.
 struct ListingSubject {
@@ -47,9 +53,9 @@ struct ListingSubject {
 
 /// The listing from options.cache while it is of `subject` and all it was made from is unchanged;
 /// else `make`s it (which names what it is made from) and keeps it there. A cache that cannot be
-/// read or written costs a line in the log, nothing more.
+/// read or written costs a line in the log, nothing more; what is left out has a line, kept or not.
 std::shared_ptr<const ImageListing> cached_listing(
     const ListingOptions& options, const ListingSubject& subject,
-    const std::function<ImageListing(std::vector<ListingProof>&)>& make);
+    const std::function<ImageListing(ListingSeen&)>& make);
 
 }  // namespace headrace::inline v1::detail

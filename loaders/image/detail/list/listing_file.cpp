@@ -13,7 +13,7 @@
 namespace headrace::inline v1::detail {
 namespace {
 
-constexpr std::array<char, 8> listing_magic = {'h', 'r', 'l', 'i', 's', 't', '3', '\n'};
+constexpr std::array<char, 8> listing_magic = {'h', 'r', 'l', 'i', 's', 't', '4', '\n'};
 constexpr std::size_t at_once = std::size_t{64} << 10;
 constexpr std::size_t header_bytes = 24;  // magic, bytes of what follows, CRC-32 of it, zero
 
