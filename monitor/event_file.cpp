@@ -1,3 +1,4 @@
+#include <headrace/engine/base/internal/home_process.h>
 #include <headrace/monitor/detail/event_record.h>
 #include <headrace/monitor/event_file.h>
 
@@ -53,7 +54,10 @@ std::string name_behind(long long newest) {
 }  // namespace
 
 EventFile::EventFile(fs::path folder, EventFileOptions options)
-    : options_(std::move(options)), path_(std::move(folder)), last_flush_(Clock::now()) {
+    : options_(std::move(options)),
+      path_(std::move(folder)),
+      last_flush_(Clock::now()),
+      forks_(headrace::detail::forks()) {
   try {
     fs::create_directories(path_);
     const long long newest = newest_second(path_);
@@ -72,7 +76,7 @@ EventFile::EventFile(fs::path folder, EventFileOptions options)
 }
 
 EventFile::~EventFile() {
-  flush();
+  if (forks_ == headrace::detail::forks()) flush();
 }
 
 void EventFile::scalar(std::string_view tag, std::int64_t step, double value) {
@@ -84,13 +88,15 @@ void EventFile::image(std::string_view tag, std::int64_t step, std::span<const s
 }
 
 void EventFile::add(std::string_view message) {
+  if (!gave_up_ && forks_ != headrace::detail::forks())
+    give_up("a process that was forked from the file's own");
   if (gave_up_) return;
   waiting_ += detail::record_of(message);
   if (waiting_.size() > most_waiting || Clock::now() - last_flush_ >= options_.flush_every) flush();
 }
 
 void EventFile::flush() {
-  if (gave_up_) return;
+  if (gave_up_ || forks_ != headrace::detail::forks()) return;
   last_flush_ = Clock::now();
   errno = 0;
   stream_.write(waiting_.data(), static_cast<std::streamsize>(waiting_.size()));

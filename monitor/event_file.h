@@ -28,7 +28,8 @@ struct EventFileOptions {
 /// folder of such files, `events.out.tfevents.*`; a process that goes on with it makes another one
 /// beside those that are there. A file that cannot be made or written, on a full disk say, is
 /// warned of once and takes no more: nothing is thrown for it. A process that is killed loses what
-/// was not flushed; readers end at a record that was cut off. Not thread-safe.
+/// was not flushed; readers end at a record that was cut off. Not thread-safe. A process that is
+/// forked writes nothing to it.
 class HEADRACE_API EventFile {
  public:
   /// Makes the folder, if need be, and the file.
@@ -58,6 +59,7 @@ class HEADRACE_API EventFile {
   std::string waiting_;  // records that were not flushed
   std::chrono::steady_clock::time_point last_flush_;
   bool gave_up_ = false;
+  unsigned forks_;  // before it was made
 };
 
 }  // namespace headrace::inline v1::monitor

@@ -1,8 +1,10 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/home_process.h>
 #include <headrace/engine/runtime/detail/own_thread.h>
 #include <headrace/engine/runtime/detail/tbb_graph.h>
 #include <headrace/engine/runtime/internal/crew.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdio>
 #include <deque>
@@ -40,6 +42,17 @@ class Latch {
   std::condition_variable changed_;
   int count_ = 0;
 };
+
+std::atomic<HomeProcess> at_home{HomeProcess::none()};  ///< where oneTBB is at work
+
+void require_home() {
+  HomeProcess home = HomeProcess::none();
+  if (at_home.compare_exchange_strong(home, HomeProcess()) || !home.left()) return;
+  throw PipelineError("[runtime] oneTBB, which runs all loaders, was at work in process " +
+                      std::to_string(home.id()) +
+                      " when this one was forked from it, and does not bear that; fork before the "
+                      "process's first epoch of any loader");
+}
 
 }  // namespace
 
@@ -150,8 +163,9 @@ struct Crew::Impl {
   std::vector<std::thread> threads;
 };
 
-Crew::Crew(int threads, const void* owner)
-    : size_(threads), impl_(std::make_unique<Impl>(threads, owner)) {
+Crew::Crew(int threads, const void* owner) : size_(threads) {
+  require_home();
+  impl_ = std::make_unique<Impl>(threads, owner);
   impl_->arena.initialize();
   const auto abandon = [this] {
     impl_->inside.wait_for(static_cast<int>(impl_->threads.size()));

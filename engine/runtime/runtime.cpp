@@ -45,22 +45,26 @@ std::size_t Runtime::memory_limit() const noexcept {
   return core_->options().memory;
 }
 std::size_t Runtime::memory_in_use() const noexcept {
+  if (core_->forked()) return 0;
   return core_->in_use();
 }
 
 void Runtime::set_share(double share) {
+  core_->require_home("[runtime] set_share()");
   core_->memory_users().set_share(share);
 }
 double Runtime::share() const noexcept {
   return core_->memory_users().share();
 }
 void Runtime::set_paused(bool paused) {
+  core_->require_home("[runtime] set_paused()");
   core_->memory_users().set_paused(paused);
 }
 bool Runtime::paused() const noexcept {
   return core_->memory_users().paused();
 }
 std::vector<LoaderHolding> Runtime::holdings() const {
+  core_->require_home("[runtime] holdings()");
   return core_->memory_users().holdings();
 }
 

@@ -58,7 +58,8 @@ class HEADRACE_API Runtime {
   /// The sizes that the options came to; any thread.
   int threads() const noexcept;
   int io_threads() const noexcept;
-  /// Bytes, 0: no limit of its own; and what loaders hold of it at this moment.
+  /// Bytes, 0: no limit of its own; and what loaders hold of it at this moment (in a process that
+  /// was forked since their first epoch nothing; there what follows throws PipelineError).
   std::size_t memory_limit() const noexcept;
   std::size_t memory_in_use() const noexcept;
 

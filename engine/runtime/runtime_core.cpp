@@ -15,37 +15,28 @@ RuntimeCore::~RuntimeCore() {
 
 Crew& RuntimeCore::crew() {
   std::lock_guard lock(mutex_);
-  if (!crew_) {
-    crew_ = std::make_unique<Crew>(options_.threads, this);
-    home_ = ::getpid();
-  }
+  if (!crew_) crew_ = std::make_unique<Crew>(options_.threads, this);
   return *crew_;
 }
 
 IoPool& RuntimeCore::io() {
   std::lock_guard lock(mutex_);
-  if (!io_) {
-    io_ = std::make_unique<IoPool>(options_.io_threads, this);
-    home_ = ::getpid();
-  }
+  if (!io_) io_ = std::make_unique<IoPool>(options_.io_threads, this);
   return *io_;
-}
-
-bool RuntimeCore::forked() const noexcept {
-  const pid_t home = home_.load(std::memory_order_relaxed);
-  return home != 0 && home != ::getpid();
 }
 
 void RuntimeCore::require_home(const std::string& who) const {
   if (forked()) {
     throw PipelineError(who + " was called in process " + std::to_string(::getpid()) +
-                        ", which was forked from process " + std::to_string(home_.load()) +
+                        ", which was forked from process " + std::to_string(home_.load().id()) +
                         " after its runtime's threads were started: they are not in this one; "
                         "fork before the process's first epoch");
   }
 }
 
-void RuntimeCore::require_usable(const std::string& who) const {
+void RuntimeCore::require_usable(const std::string& who) {
+  HomeProcess home = HomeProcess::none();
+  home_.compare_exchange_strong(home, HomeProcess());  // before any lock is taken
   require_home(who);
   if (owner_of_this_thread == this) {
     throw PipelineError(who +

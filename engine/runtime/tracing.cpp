@@ -15,11 +15,14 @@ Tracing::Tracing(Runtime runtime, const TraceOptions& options) : runtime_(std::m
 }
 
 Tracing::~Tracing() {
-  if (on_) RuntimeCore::share(runtime_)->traced().stop();
+  const auto core = RuntimeCore::share(runtime_);
+  if (on_ && !core->forked()) core->traced().stop();
 }
 
 std::vector<Trace> Tracing::read() const {
-  return on_ ? RuntimeCore::share(runtime_)->traced().read() : std::vector<Trace>();
+  const auto core = RuntimeCore::share(runtime_);
+  core->require_home("[trace] read()");
+  return on_ ? core->traced().read() : std::vector<Trace>();
 }
 
 std::vector<Trace> Tracing::stop() {

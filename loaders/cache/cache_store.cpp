@@ -1,3 +1,4 @@
+#include <headrace/engine/base/internal/home_process.h>
 #include <headrace/engine/base/internal/own_heap.h>
 #include <headrace/loaders/cache/decoded_cache.h>
 #include <headrace/loaders/file/cached_file.h>
@@ -50,7 +51,15 @@ struct CacheStore::Entry {
 };
 
 struct CacheStore::Table {
-  explicit Table(std::int64_t size) : entries(static_cast<std::size_t>(size)) {}
+  Table(std::int64_t size, const DecodedCacheOptions& options)
+      : entries(static_cast<std::size_t>(size)), most(options.bytes) {
+    if (options.folder.empty()) return;
+    file = nameless_file(options.folder, "headrace-cache-XXXXXX");
+    if (file.number() < 0) {
+      throw ResourceError("[cache] " + printable(options.folder.native()) +
+                          ": a file must be made there, got: " + error_text());
+    }
+  }
   ~Table() {
     for (auto& entry : entries)
       delete entry.load(std::memory_order_relaxed);
@@ -73,7 +82,8 @@ struct CacheStore::Table {
   std::vector<std::atomic<const Entry*>> entries;
   std::mutex mutex;  ///< of the layouts
   std::unordered_map<std::string, std::unique_ptr<const Layout>> layouts;
-  std::atomic<std::size_t> most{0};  ///< that may be taken
+  FileDescriptor file{-1};
+  std::atomic<std::size_t> most;  ///< that may be taken
   std::atomic<std::size_t> taken{0};
   std::atomic<std::uint64_t> file_end{0};
   std::atomic<std::int64_t> samples{0};
@@ -91,14 +101,12 @@ CacheStore::CacheStore(std::shared_ptr<const Source> source, const DecodedCacheO
         "[cache] bytes must be positive, got 0; leave the cache out, or say how much "
         "it may take");
   }
-  table_ = std::make_unique<Table>(source_->size());
-  table_->most = options_.bytes;
-  if (options_.folder.empty()) return;
-  file_ = nameless_file(options_.folder, "headrace-cache-XXXXXX");
-  if (!on_disk()) {
-    throw ResourceError("[cache] " + printable(options_.folder.native()) +
-                        ": a file must be made there, got: " + error_text());
-  }
+  table_ = std::make_unique<const PerProcess<Table>>(
+      [this] { return std::make_unique<Table>(source_->size(), options_); });
+}
+
+CacheStore::Table& CacheStore::table() const {
+  return **table_;
 }
 
 std::size_t CacheStore::most_bytes(const Schema& kept) {
@@ -111,9 +119,9 @@ std::size_t CacheStore::most_bytes(const Schema& kept) {
 CacheStore::~CacheStore() = default;
 
 std::size_t CacheStore::resident_bytes() const {
-  const std::size_t places = table_->entries.size() * sizeof(void*);
+  const std::size_t places = table().entries.size() * sizeof(void*);
   if (!on_disk()) return source_->resident_bytes() + places + options_.bytes;
-  return source_->resident_bytes() + places + table_->entries.size() * sizeof(Entry);
+  return source_->resident_bytes() + places + table().entries.size() * sizeof(Entry);
 }
 
 bool CacheStore::load(const Entry& entry, Sample& sample, bool may_wait) const {
@@ -126,9 +134,9 @@ bool CacheStore::load(const Entry& entry, Sample& sample, bool may_wait) const {
     }
     const std::uint64_t offset = entry.offset + field.offset;
     const auto bytes = static_cast<std::int64_t>(tensor.bytes());
-    if (!may_wait && !read_cached(file_.number(), to, tensor.bytes(), offset)) return false;
+    if (!may_wait && !read_cached(table().file.number(), to, tensor.bytes(), offset)) return false;
     const std::int64_t got =
-        may_wait ? pread_all(file_.number(), to, tensor.bytes(), offset) : bytes;
+        may_wait ? pread_all(table().file.number(), to, tensor.bytes(), offset) : bytes;
     if (got != bytes) {
       give_up("read: " + (got < 0 ? error_text() : "it has become shorter"));
       for (const Layout::Field& loaded : entry.layout->fields)
@@ -141,7 +149,7 @@ bool CacheStore::load(const Entry& entry, Sample& sample, bool may_wait) const {
 
 // What is in memory is copied by the step, on a worker.
 bool CacheStore::fetch(std::int64_t index, Sample& sample, bool may_wait, bool& waits) const {
-  const Entry* entry = table_->find(index);
+  const Entry* entry = table().find(index);
   if (entry == nullptr) return false;
   if (on_disk() && !load(*entry, sample, may_wait)) {
     waits = true;
@@ -156,15 +164,15 @@ bool CacheStore::complete(Sample& sample, std::int64_t& index) const {
   sample.remove(mark);
   const bool loaded = index < 0;
   if (loaded) {
-    table_->hits.fetch_add(1, std::memory_order_relaxed);
+    table().hits.fetch_add(1, std::memory_order_relaxed);
     return true;
   }
   if (on_disk()) return false;
   {
-    const std::shared_lock lock(table_->reading(index));
-    if (const Entry* entry = table_->find(index)) {
+    const std::shared_lock lock(table().reading(index));
+    if (const Entry* entry = table().find(index)) {
       load(*entry, sample, true);
-      table_->hits.fetch_add(1, std::memory_order_relaxed);
+      table().hits.fetch_add(1, std::memory_order_relaxed);
       return true;
     }
   }
@@ -182,22 +190,22 @@ const CacheStore::Layout* CacheStore::layout_of(const Sample& sample) {
     layout.bytes += aligned(tensor.bytes());
     key += to_string(FieldSpec::fixed(name, tensor.dtype(), tensor.shape())) + "\n";
   }
-  const std::lock_guard lock(table_->mutex);
-  auto& known = table_->layouts[key];
+  const std::lock_guard lock(table().mutex);
+  auto& known = table().layouts[key];
   if (!known) known = std::make_unique<const Layout>(std::move(layout));
   return known.get();
 }
 
 bool CacheStore::reserve(std::size_t bytes) {
-  const std::size_t before = table_->taken.fetch_add(bytes);
-  if (before + bytes <= table_->most) return true;
-  table_->taken.fetch_sub(bytes);
-  table_->full = true;
+  const std::size_t before = table().taken.fetch_add(bytes);
+  if (before + bytes <= table().most) return true;
+  table().taken.fetch_sub(bytes);
+  table().full = true;
   return false;
 }
 
 void CacheStore::give_up(const std::string& reason) const {
-  if (table_->failed.exchange(true) || !options_.log) return;
+  if (table().failed.exchange(true) || !options_.log) return;
   options_.log(LogLevel::warning, "cache: the file in " + printable(options_.folder.native()) +
                                       " cannot be " + reason + "; nothing more is kept");
 }
@@ -205,12 +213,12 @@ void CacheStore::give_up(const std::string& reason) const {
 bool CacheStore::store(Entry& entry, const Sample& sample) {
   const Layout& layout = *entry.layout;
   if (on_disk()) {
-    entry.offset = table_->file_end.fetch_add(layout.bytes);
+    entry.offset = table().file_end.fetch_add(layout.bytes);
   } else {
     entry.memory.reset(
         static_cast<std::byte*>(std::aligned_alloc(alignment, std::max(layout.bytes, alignment))));
     if (!entry.memory) {
-      table_->full = true;
+      table().full = true;
       return false;
     }
   }
@@ -219,7 +227,8 @@ bool CacheStore::store(Entry& entry, const Sample& sample) {
     const auto* from = static_cast<const std::byte*>(tensor.raw());
     if (!on_disk()) {
       std::memcpy(entry.memory.get() + field.offset, from, tensor.bytes());
-    } else if (!pwrite_all(file_.number(), from, tensor.bytes(), entry.offset + field.offset)) {
+    } else if (!pwrite_all(table().file.number(), from, tensor.bytes(),
+                           entry.offset + field.offset)) {
       give_up("written: " + error_text());
       return false;
     }
@@ -228,36 +237,36 @@ bool CacheStore::store(Entry& entry, const Sample& sample) {
 }
 
 void CacheStore::keep(std::int64_t index, const Sample& sample) {
-  table_->misses.fetch_add(1, std::memory_order_relaxed);
-  if (table_->full || table_->failed || table_->find(index) != nullptr) return;
+  table().misses.fetch_add(1, std::memory_order_relaxed);
+  if (table().full || table().failed || table().find(index) != nullptr) return;
   const OwnHeap kept;
   auto entry = std::make_unique<Entry>();
   entry->layout = layout_of(sample);
   const std::size_t bytes = entry->layout->bytes + (on_disk() ? 0 : sizeof(Entry) + alignment);
   if (!reserve(bytes)) return;
   const Entry* nothing = nullptr;
-  auto& place = table_->entries[static_cast<std::size_t>(index)];
+  auto& place = table().entries[static_cast<std::size_t>(index)];
   if (store(*entry, sample) &&
       place.compare_exchange_strong(nothing, entry.get(), std::memory_order_acq_rel)) {
     entry.release();
-    table_->samples.fetch_add(1, std::memory_order_relaxed);
+    table().samples.fetch_add(1, std::memory_order_relaxed);
   } else {
-    table_->taken.fetch_sub(bytes);
+    table().taken.fetch_sub(bytes);
   }
 }
 
 std::size_t CacheStore::shrink(std::size_t bytes) {
   if (on_disk()) return 0;
-  table_->most = std::min(table_->most.load(), bytes);
+  table().most = std::min(table().most.load(), bytes);
   std::size_t gone = 0;
-  for (std::size_t place = table_->entries.size(); place-- > 0 && table_->taken > bytes;) {
-    const std::lock_guard lock(table_->reading(static_cast<std::int64_t>(place)));
+  for (std::size_t place = table().entries.size(); place-- > 0 && table().taken > bytes;) {
+    const std::lock_guard lock(table().reading(static_cast<std::int64_t>(place)));
     const std::unique_ptr<const Entry> entry(
-        table_->entries[place].exchange(nullptr, std::memory_order_acq_rel));
+        table().entries[place].exchange(nullptr, std::memory_order_acq_rel));
     if (!entry) continue;
     const std::size_t freed = entry->layout->bytes + sizeof(Entry) + alignment;
-    table_->taken -= freed;
-    --table_->samples;
+    table().taken -= freed;
+    --table().samples;
     gone += freed;
   }
   return gone;
@@ -275,12 +284,12 @@ Schema CacheStore::without_mark(const Schema& in) {
 }
 
 DecodedCache::Stats CacheStore::stats() const {
-  return {.samples = table_->samples,
-          .bytes = table_->taken,
-          .most = table_->most,
-          .hits = table_->hits,
-          .misses = table_->misses,
-          .full = table_->full};
+  return {.samples = table().samples,
+          .bytes = table().taken,
+          .most = table().most,
+          .hits = table().hits,
+          .misses = table().misses,
+          .full = table().full};
 }
 
 }  // namespace detail

@@ -5,7 +5,6 @@
 #include <headrace/engine/plan/operation.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/engine/sample/source.h>
-#include <headrace/loaders/file/file_descriptor.h>
 
 #include <concepts>
 #include <cstddef>
@@ -29,6 +28,8 @@ struct DecodedCacheOptions {
 
 namespace detail {
 class CacheStore;
+template <class T>
+class PerProcess;
 
 /// Whether an operation says that it draws nothing as it is set up.
 template <class Op>
@@ -61,7 +62,8 @@ std::string cached_name(const Op& op) {
 ///
 /// A kept record is neither read nor decoded again; the bytes are the same with and without. What
 /// came first stays: with every record once an epoch no other choice keeps more. One cache may
-/// serve several loaders at once. The forecast counts `bytes` with the source. Thread-safe.
+/// serve several loaders at once. The forecast counts `bytes` with the source. Thread-safe. A
+/// process that is forked later begins with nothing kept, in a file of its own.
 class HEADRACE_API DecodedCache {
  public:
   /// Throws ConfigError without a source or bytes, ResourceError when no file can be made in the
@@ -138,7 +140,7 @@ class HEADRACE_API CacheStore {
 
   const Source& source() const noexcept { return *source_; }
   static std::size_t most_bytes(const Schema& kept);
-  bool on_disk() const noexcept { return file_.number() >= 0; }
+  bool on_disk() const noexcept { return !options_.folder.empty(); }
   std::size_t resident_bytes() const;
 
   /// Fills the sample from what is kept, or leaves that to the step; false when the record is not
@@ -159,6 +161,7 @@ class HEADRACE_API CacheStore {
   struct Entry;
   struct Table;
 
+  Table& table() const;
   const Layout* layout_of(const Sample& sample);
   bool reserve(std::size_t bytes);
   bool store(Entry& entry, const Sample& sample);
@@ -167,8 +170,7 @@ class HEADRACE_API CacheStore {
 
   std::shared_ptr<const Source> source_;
   DecodedCacheOptions options_;
-  FileDescriptor file_{-1};
-  std::unique_ptr<Table> table_;
+  std::unique_ptr<const PerProcess<Table>> table_;
 };
 
 }  // namespace detail

@@ -1,7 +1,9 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/home_process.h>
 #include <headrace/loaders/hdf5/hdf5_thread.h>
 
 #include <cerrno>
+#include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <cstring>
@@ -13,6 +15,8 @@
 
 #include <H5Cpp.h>
 
+#include <pthread.h>
+
 namespace headrace::inline v1 {
 namespace {
 
@@ -22,6 +26,23 @@ struct Job {
   std::exception_ptr error{};
   bool done = false;
 };
+
+/// Held by the HDF5 thread while it is in the library, of which a fork would have a torn copy, with
+/// its lock held for ever: even the end of the program would wait for it.
+std::timed_mutex in_library;
+thread_local bool is_hdf5_thread = false;
+thread_local bool waited = false;  ///< for the library, by the thread that forks
+bool torn = false;
+
+const int fork_waits = ::pthread_atfork(
+    [] { waited = !is_hdf5_thread && in_library.try_lock_for(std::chrono::seconds(2)); },
+    [] {
+      if (waited) in_library.unlock();
+    },
+    [] {
+      if (waited) in_library.unlock();
+      torn = torn || !waited;
+    });
 
 /// What the library said last. Text of fixed size: to note it takes no memory.
 struct Complaint {
@@ -68,6 +89,26 @@ struct Hdf5Thread::State {
   Complaint complaint;  ///< of the HDF5 thread alone
   std::thread thread;
 
+  State() {
+    try {
+      thread = std::thread([this] { serve(); });
+    } catch (const std::system_error& error) {
+      throw ResourceError(
+          std::string("[hdf5] a thread for the library is needed, the system gave none (") +
+          error.what() + "); raise the limit of threads");
+    }
+  }
+  ~State() {
+    {
+      const std::lock_guard lock(mutex);
+      stop = true;
+    }
+    wake.notify_one();
+    thread.join();
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
   void execute(Job& job) {
     complaint = {};
     try {
@@ -83,7 +124,11 @@ struct Hdf5Thread::State {
   }
 
   void serve() {
-    H5Eset_auto2(H5E_DEFAULT, &remember, &complaint);
+    is_hdf5_thread = true;
+    {
+      const std::lock_guard there(in_library);
+      H5Eset_auto2(H5E_DEFAULT, &remember, &complaint);
+    }
     std::unique_lock lock(mutex);
     while (true) {
       wake.wait(lock, [&] { return stop || oldest != nullptr; });
@@ -91,7 +136,10 @@ struct Hdf5Thread::State {
       Job& job = *oldest;
       oldest = job.next;
       lock.unlock();
-      execute(job);
+      {
+        const std::lock_guard there(in_library);
+        execute(job);
+      }
       lock.lock();
       job.done = true;
       finished.notify_all();
@@ -99,49 +147,49 @@ struct Hdf5Thread::State {
   }
 };
 
-Hdf5Thread::Hdf5Thread() : state_(std::make_unique<State>()) {
-  try {
-    state_->thread = std::thread([state = state_.get()] { state->serve(); });
-  } catch (const std::system_error& error) {
-    throw ResourceError(std::string("[hdf5] a thread for the library is needed, the system gave "
-                                    "none (") +
-                        error.what() + "); raise the limit of threads");
-  }
+/// What keeps the thread: that of the process that it is used in.
+struct Hdf5Thread::Handle {
+  detail::PerProcess<std::shared_ptr<State>> state{
+      [] { return std::make_unique<std::shared_ptr<State>>(Hdf5Thread::state()); }};
+};
+
+std::shared_ptr<Hdf5Thread::State> Hdf5Thread::state() {
+  struct Shared {
+    std::mutex mutex;
+    std::weak_ptr<State> running;
+  };
+  static const auto& shared = *new detail::PerProcess<Shared>();
+  if (torn)
+    throw PipelineError(
+        "[hdf5] this process was forked while another thread of it was in the HDF5 library, which "
+        "can no longer be called here; fork before tables are opened or read through the library, "
+        "or leave it to a helper (use_hdf5_helper())");
+  const std::lock_guard lock(shared->mutex);
+  std::shared_ptr<State> state = shared->running.lock();
+  if (!state) shared->running = state = std::make_shared<State>();
+  return state;
 }
 
-Hdf5Thread::~Hdf5Thread() {
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->stop = true;
-  }
-  state_->wake.notify_one();
-  state_->thread.join();
-}
+Hdf5Thread::Hdf5Thread() : handle_(std::make_unique<const Handle>()) {}
+Hdf5Thread::~Hdf5Thread() = default;
 
 std::shared_ptr<Hdf5Thread> Hdf5Thread::shared() {
-  static std::mutex mutex;
-  static std::weak_ptr<Hdf5Thread> running;
-  const std::lock_guard lock(mutex);
-  std::shared_ptr<Hdf5Thread> thread = running.lock();
-  if (!thread) {
-    thread.reset(new Hdf5Thread);
-    running = thread;
-  }
-  return thread;
+  return std::shared_ptr<Hdf5Thread>(new Hdf5Thread);
 }
 
 void Hdf5Thread::run(const std::function<void()>& work) {
+  State& state = **handle_->state;
   Job job{.work = &work};
-  if (std::this_thread::get_id() == state_->thread.get_id()) {
-    state_->execute(job);
+  if (std::this_thread::get_id() == state.thread.get_id()) {
+    state.execute(job);
   } else {
-    std::unique_lock lock(state_->mutex);
-    Job** last = &state_->oldest;
+    std::unique_lock lock(state.mutex);
+    Job** last = &state.oldest;
     while (*last != nullptr)
       last = &(*last)->next;
     *last = &job;
-    state_->wake.notify_one();
-    state_->finished.wait(lock, [&] { return job.done; });
+    state.wake.notify_one();
+    state.finished.wait(lock, [&] { return job.done; });
   }
   if (job.error) std::rethrow_exception(job.error);
 }

@@ -8,7 +8,8 @@
 namespace headrace::inline v1 {
 
 /// The one thread on which all calls of the HDF5 library are made. It starts with the first user
-/// and ends with the last; while it is idle it sleeps.
+/// and ends with the last; while it is idle it sleeps. A forked process has one of its own: a fork
+/// waits up to two seconds for the call that the library is in, as it would never return there.
 ///
 /// For a program that calls HDF5 itself: the library has one lock for the process, so calls of its
 /// own either go through run(), or the library must have been built thread-safe (Debian's is).
@@ -17,8 +18,8 @@ namespace headrace::inline v1 {
 /// before main() returns.
 class HEADRACE_API Hdf5Thread {
  public:
-  /// The thread of the process; kept by whoever calls the library. Throws std::system_error when
-  /// no thread can be had.
+  /// The thread of the process; kept by whoever calls the library. Throws ResourceError when no
+  /// thread can be had, PipelineError where the process was forked in the midst of a call.
   static std::shared_ptr<Hdf5Thread> shared();
 
   ~Hdf5Thread();
@@ -27,13 +28,15 @@ class HEADRACE_API Hdf5Thread {
 
   /// Runs `work` there and waits for it; from any thread, the HDF5 thread included. What `work`
   /// throws is thrown here; an exception of the library becomes a DataError with the library's
-  /// innermost message.
+  /// innermost message. In a forked process throws as shared().
   void run(const std::function<void()>& work);
 
  private:
   struct State;
+  struct Handle;
   Hdf5Thread();
-  std::unique_ptr<State> state_;
+  static std::shared_ptr<State> state();
+  std::unique_ptr<const Handle> handle_;
 };
 
 }  // namespace headrace::inline v1

@@ -1,6 +1,8 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/home_process.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/hdf5/detail/file/hdf5_types.h>
+#include <headrace/loaders/hdf5/detail/file/kept_from_forks.h>
 #include <headrace/loaders/hdf5/hdf5_thread.h>
 #include <headrace/loaders/hdf5/hdf5_writer.h>
 #include <headrace/loaders/hdf5/internal/chunk_encoder.h>
@@ -142,7 +144,9 @@ struct Hdf5Writer::Core {
   std::filesystem::path partial;
   std::shared_ptr<Hdf5Thread> thread = Hdf5Thread::shared();
   std::optional<H5::H5File> file;
+  std::optional<detail::KeptFromForks> kept;
   std::map<std::string, Target> targets;
+  detail::HomeProcess home;
 
   ~Core() {
     close();
@@ -154,6 +158,7 @@ struct Hdf5Writer::Core {
     thread->run([this] {
       targets.clear();
       file.reset();
+      kept.reset();
     });
   }
 
@@ -165,6 +170,7 @@ struct Hdf5Writer::Core {
 
   template <class Work>
   void attempt(const std::string& doing, const Work& work) {
+    home.require("[hdf5] " + detail::printable(path.native()) + " in the making");
     try {
       work();
     } catch (const DataError& error) {
@@ -189,12 +195,17 @@ struct Hdf5Writer::Core {
 Hdf5Writer::Hdf5Writer(std::filesystem::path file) : core_(std::make_unique<Core>()) {
   core_->path = std::move(file);
   core_->partial = core_->path.string() + ".partial." + std::to_string(::getpid());
-  core_->run("creating it", [this] { core_->file.emplace(core_->partial.c_str(), H5F_ACC_TRUNC); });
+  core_->run("creating it", [this] {
+    core_->file.emplace(core_->partial.c_str(), H5F_ACC_TRUNC);
+    core_->kept.emplace(*core_->file);
+  });
 }
 
-Hdf5Writer::~Hdf5Writer() = default;
+// In a forked process the library would write what it holds of the other one's file.
+Hdf5Writer::~Hdf5Writer() {
+  if (core_ && core_->home.left()) static_cast<void>(core_.release());
+}
 Hdf5Writer::Hdf5Writer(Hdf5Writer&&) noexcept = default;
-Hdf5Writer& Hdf5Writer::operator=(Hdf5Writer&&) noexcept = default;
 
 void Hdf5Writer::add(const std::string& path, DType dtype, std::int64_t rows, const Shape& row,
                      const Hdf5Layout& layout) {

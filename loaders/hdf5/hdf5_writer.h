@@ -28,14 +28,18 @@ struct Hdf5Layout {
 /// Writes an HDF5 file, contiguous datasets, which Hdf5Table reads fastest, or chunked ones. The
 /// file appears under its name when finish() has put it on the disk; until then, and after an
 /// error, there is only
-/// "<file>.partial.<process>", which the destructor removes. Used by one thread at a time.
+/// "<file>.partial.<process>", which the destructor removes. Used by one thread at a time, of one
+/// process: a fork of it leaves the file alone, and its calls throw PipelineError.
 class HEADRACE_API Hdf5Writer {
  public:
   /// Throws ConfigError when the folder is not there or cannot be written.
   explicit Hdf5Writer(std::filesystem::path file);
   ~Hdf5Writer();
   Hdf5Writer(Hdf5Writer&&) noexcept;
-  Hdf5Writer& operator=(Hdf5Writer&&) noexcept;
+  Hdf5Writer& operator=(Hdf5Writer&& other) noexcept {
+    core_.swap(other.core_);
+    return *this;
+  }
 
   /// A dataset of `rows` rows of that shape; groups in the path are made. Throws ConfigError when
   /// the path exists already or is not one.

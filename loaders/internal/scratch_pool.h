@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/engine/base/internal/home_process.h>
 #include <headrace/loaders/hdf5/internal/chunk_codec.h>
 
 #include <cstddef>
@@ -13,45 +14,48 @@ namespace headrace::inline v1::detail {
 /// Scratches for threads that come and go: as many as were ever in use at once.
 template <class Scratch>
 class ScratchPool {
+  struct Held {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<Scratch>> free;
+    std::size_t made = 0;
+  };
+
  public:
   /// A scratch on loan.
   class Loan {
    public:
-    Loan(ScratchPool& pool, std::unique_ptr<Scratch> scratch)
+    Loan(Held& pool, std::unique_ptr<Scratch> scratch)
         : pool_(pool), scratch_(std::move(scratch)) {}
-    ~Loan() { pool_.give(std::move(scratch_)); }
+    ~Loan() {
+      const std::lock_guard lock(pool_.mutex);
+      pool_.free.push_back(std::move(scratch_));
+    }
     Loan(const Loan&) = delete;
     Loan& operator=(const Loan&) = delete;
     Scratch& operator*() const noexcept { return *scratch_; }
     Scratch* operator->() const noexcept { return scratch_.get(); }
 
    private:
-    ScratchPool& pool_;
+    Held& pool_;
     std::unique_ptr<Scratch> scratch_;
   };
 
   Loan take() {
+    Held& pool = *held_;
     {
-      const std::lock_guard lock(mutex_);
-      if (!free_.empty()) {
-        std::unique_ptr<Scratch> scratch = std::move(free_.back());
-        free_.pop_back();
-        return {*this, std::move(scratch)};
+      const std::lock_guard lock(pool.mutex);
+      if (!pool.free.empty()) {
+        std::unique_ptr<Scratch> scratch = std::move(pool.free.back());
+        pool.free.pop_back();
+        return {pool, std::move(scratch)};
       }
-      free_.reserve(++made_);  // so that giving back takes no memory
+      pool.free.reserve(++pool.made);  // so that giving back takes no memory
     }
-    return {*this, std::make_unique<Scratch>()};
+    return {pool, std::make_unique<Scratch>()};
   }
 
  private:
-  void give(std::unique_ptr<Scratch> scratch) noexcept {
-    const std::lock_guard lock(mutex_);
-    free_.push_back(std::move(scratch));
-  }
-
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Scratch>> free_;
-  std::size_t made_ = 0;
+  PerProcess<Held> held_;
 };
 
 }  // namespace headrace::inline v1::detail

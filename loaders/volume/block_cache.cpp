@@ -1,9 +1,11 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/home_process.h>
 #include <headrace/loaders/volume/block_cache.h>
 #include <headrace/loaders/volume/detail/block/block_shard.h>
 
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -16,6 +18,7 @@ using detail::CachedBlock;
 
 namespace {
 
+constexpr std::size_t shards = 64;
 constexpr std::uint64_t any_size_every = 8;
 
 [[noreturn]] void refuse(const std::string& what, std::size_t bytes, std::size_t most_bytes) {
@@ -27,6 +30,32 @@ constexpr std::uint64_t any_size_every = 8;
 
 }  // namespace
 
+/// The blocks of one process.
+struct BlockCache::Core {
+  explicit Core(std::size_t most)
+      : most_bytes_(most),
+        stock_(std::make_unique<BlockStock>(most)),
+        shards_(std::make_unique<BlockShard[]>(shards)) {}
+
+  BlockShard& shard_of(const BlockKey& key) const noexcept;
+  Pin find_or_make(const BlockKey& key, std::size_t bytes, const Make& make, bool wait);
+  void make_block(BlockShard& shard, CachedBlock& block, const Make& make);
+  BlockMemory take_room(std::size_t bytes);
+  BlockMemory evict(std::size_t bytes) noexcept;
+  BlockMemory evict_of(std::size_t bytes, std::size_t visits) noexcept;
+  bool try_reserve(std::size_t bytes) noexcept;
+  void remove(std::uint64_t volume) noexcept;
+
+  std::size_t most_bytes_;
+  std::unique_ptr<BlockStock> stock_;
+  std::unique_ptr<BlockShard[]> shards_;
+  std::atomic<std::size_t> used_{0};
+  std::atomic<std::size_t> most_used_{0};
+  std::mutex evicting_;
+  std::size_t hand_ = 0;      ///< shard to take from next, under evicting_
+  std::uint64_t rounds_ = 0;  ///< calls of evict(), likewise
+};
+
 BlockCache::Pin::~Pin() {
   if (block_ != nullptr) block_->pins.fetch_sub(1, std::memory_order_release);
 }
@@ -36,9 +65,9 @@ std::span<const std::byte> BlockCache::Pin::bytes() const noexcept {
 }
 
 BlockCache::BlockCache(std::size_t most_bytes)
-    : most_bytes_(most_bytes),
-      stock_(std::make_unique<BlockStock>(most_bytes)),
-      shards_(std::make_unique<BlockShard[]>(shards)) {}
+    : most_bytes_(most_bytes), core_(std::make_unique<const detail::PerProcess<Core>>([most_bytes] {
+        return std::make_unique<Core>(most_bytes);
+      })) {}
 
 BlockCache::~BlockCache() = default;
 
@@ -55,6 +84,10 @@ std::uint64_t BlockCache::add(const Volume& volume) {
 }
 
 void BlockCache::remove(std::uint64_t volume) noexcept {
+  (*core_)->remove(volume);
+}
+
+void BlockCache::Core::remove(std::uint64_t volume) noexcept {
   for (std::size_t i = 0; i < shards; ++i) {
     BlockShard& shard = shards_[i];
     const std::lock_guard lock(shard.mutex);
@@ -68,12 +101,12 @@ void BlockCache::remove(std::uint64_t volume) noexcept {
   }
 }
 
-BlockShard& BlockCache::shard_of(const BlockKey& key) const noexcept {
+BlockShard& BlockCache::Core::shard_of(const BlockKey& key) const noexcept {
   return shards_[detail::BlockKeyHash{}(key) >> 40 & (shards - 1)];
 }
 
 BlockCache::Pin BlockCache::try_pin(const BlockKey& key) noexcept {
-  BlockShard& shard = shard_of(key);
+  BlockShard& shard = (*core_)->shard_of(key);
   const std::lock_guard lock(shard.mutex);
   CachedBlock* const block = shard.find_ready(key);
   if (block != nullptr) ++shard.hits;
@@ -81,22 +114,22 @@ BlockCache::Pin BlockCache::try_pin(const BlockKey& key) noexcept {
 }
 
 bool BlockCache::holds(const BlockKey& key) const noexcept {
-  BlockShard& shard = shard_of(key);
+  BlockShard& shard = (*core_)->shard_of(key);
   const std::lock_guard lock(shard.mutex);
   const auto found = shard.blocks.find(key);
   return found != shard.blocks.end() && found->second->state == CachedBlock::State::ready;
 }
 
 BlockCache::Pin BlockCache::pin_or_make(const BlockKey& key, std::size_t bytes, const Make& make) {
-  return find_or_make(key, bytes, make, false);
+  return (*core_)->find_or_make(key, bytes, make, false);
 }
 
 BlockCache::Pin BlockCache::pin(const BlockKey& key, std::size_t bytes, const Make& make) {
-  return find_or_make(key, bytes, make, true);
+  return (*core_)->find_or_make(key, bytes, make, true);
 }
 
-BlockCache::Pin BlockCache::find_or_make(const BlockKey& key, std::size_t bytes, const Make& make,
-                                         bool wait) {
+BlockCache::Pin BlockCache::Core::find_or_make(const BlockKey& key, std::size_t bytes,
+                                               const Make& make, bool wait) {
   if (bytes > most_bytes_) refuse("a block", bytes, most_bytes_);
   BlockShard& shard = shard_of(key);
   std::unique_lock lock(shard.mutex);
@@ -126,7 +159,7 @@ BlockCache::Pin BlockCache::find_or_make(const BlockKey& key, std::size_t bytes,
 }
 
 /// Makes a block that is in the shard already, and tells those who wait for it.
-void BlockCache::make_block(BlockShard& shard, CachedBlock& block, const Make& make) {
+void BlockCache::Core::make_block(BlockShard& shard, CachedBlock& block, const Make& make) {
   BlockMemory memory;
   std::uint64_t read = 0;
   std::exception_ptr error;
@@ -161,7 +194,7 @@ void BlockCache::make_block(BlockShard& shard, CachedBlock& block, const Make& m
   if (error) std::rethrow_exception(error);
 }
 
-bool BlockCache::try_reserve(std::size_t bytes) noexcept {
+bool BlockCache::Core::try_reserve(std::size_t bytes) noexcept {
   std::size_t used = used_.load(std::memory_order_relaxed);
   do {
     if (bytes > most_bytes_ - used) return false;
@@ -175,7 +208,7 @@ bool BlockCache::try_reserve(std::size_t bytes) noexcept {
 
 /// Memory for a block, counted. One thread at a time makes room, and keeps what it frees until it
 /// has enough, so that a large block cannot starve; pins end without waiting for anybody.
-BlockMemory BlockCache::take_room(std::size_t bytes) {
+BlockMemory BlockCache::Core::take_room(std::size_t bytes) {
   std::size_t freed = 0;  // still counted, for this block
   BlockMemory kept;       // of one that went, whose pages are there
   const auto reserved = [&] { return freed >= bytes || try_reserve(bytes - freed); };
@@ -204,7 +237,7 @@ BlockMemory BlockCache::take_room(std::size_t bytes) {
 }
 
 /// Of a block of that size, or of 0 any, in the next shards; empty where none can go.
-BlockMemory BlockCache::evict_of(std::size_t bytes, std::size_t visits) noexcept {
+BlockMemory BlockCache::Core::evict_of(std::size_t bytes, std::size_t visits) noexcept {
   for (std::size_t visit = 0; visit < visits; ++visit) {
     BlockShard& shard = shards_[hand_];
     hand_ = (hand_ + 1) % shards;
@@ -216,7 +249,7 @@ BlockMemory BlockCache::evict_of(std::size_t bytes, std::size_t visits) noexcept
 /// Memory of a block; empty where all are pinned. One of that size is looked for nearby first, as
 /// its pages need not be taken anew; but not always, or those of a size that nobody asks for any
 /// more would stay. A first round may find none that was not used lately.
-BlockMemory BlockCache::evict(std::size_t bytes) noexcept {
+BlockMemory BlockCache::Core::evict(std::size_t bytes) noexcept {
   if (++rounds_ % any_size_every != 0) {
     if (BlockMemory victim = evict_of(bytes, shards / 2); victim.size() > 0) return victim;
   }
@@ -224,9 +257,10 @@ BlockMemory BlockCache::evict(std::size_t bytes) noexcept {
 }
 
 BlockCacheStats BlockCache::stats() const {
+  const Core& core = **core_;
   BlockCacheStats stats;
   for (std::size_t i = 0; i < shards; ++i) {
-    BlockShard& shard = shards_[i];
+    BlockShard& shard = core.shards_[i];
     const std::lock_guard lock(shard.mutex);
     stats.hits += shard.hits;
     stats.misses += shard.misses;
@@ -235,8 +269,8 @@ BlockCacheStats BlockCache::stats() const {
     stats.bytes_decoded += shard.bytes_decoded;
   }
   stats.bytes_delivered = delivered_.load(std::memory_order_relaxed);
-  stats.resident_bytes = used_.load(std::memory_order_relaxed);
-  stats.most_resident_bytes = most_used_.load(std::memory_order_relaxed);
+  stats.resident_bytes = core.used_.load(std::memory_order_relaxed);
+  stats.most_resident_bytes = core.most_used_.load(std::memory_order_relaxed);
   stats.most_bytes = most_bytes_;
   return stats;
 }

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <utility>
 
@@ -16,9 +15,8 @@ namespace headrace::inline v1 {
 
 namespace detail {
 struct CachedBlock;
-struct BlockShard;
-class BlockMemory;
-class BlockStock;
+template <class T>
+class PerProcess;
 }  // namespace detail
 
 /// What a cache has done since it was made.
@@ -59,7 +57,7 @@ struct BlockKey {
 /// blocks together, pinned ones and those being made included, never exceed the cap: where nothing
 /// else can go, who needs room waits for a pin to end. Of blocks that are not pinned those go that
 /// were not used since the hand of the clock last came by. Thread-safe. Beside the blocks it holds
-/// about 200 bytes for each.
+/// about 200 bytes for each. A process that is forked later begins with none.
 class HEADRACE_API BlockCache {
  public:
   /// Keeps a block where it is until it is destroyed. A thread holds one at a time: one that holds
@@ -117,26 +115,12 @@ class HEADRACE_API BlockCache {
   std::size_t most_bytes() const noexcept { return most_bytes_; }
 
  private:
-  static constexpr std::size_t shards = 64;
-
-  detail::BlockShard& shard_of(const BlockKey& key) const noexcept;
-  Pin find_or_make(const BlockKey& key, std::size_t bytes, const Make& make, bool wait);
-  void make_block(detail::BlockShard& shard, detail::CachedBlock& block, const Make& make);
-  detail::BlockMemory take_room(std::size_t bytes);
-  detail::BlockMemory evict(std::size_t bytes) noexcept;
-  detail::BlockMemory evict_of(std::size_t bytes, std::size_t visits) noexcept;
-  bool try_reserve(std::size_t bytes) noexcept;
+  struct Core;
 
   std::size_t most_bytes_;
-  std::unique_ptr<detail::BlockStock> stock_;
-  std::unique_ptr<detail::BlockShard[]> shards_;
-  std::atomic<std::size_t> used_{0};
-  std::atomic<std::size_t> most_used_{0};
+  std::unique_ptr<const detail::PerProcess<Core>> core_;
   std::atomic<std::uint64_t> next_volume_{1};
   std::atomic<std::uint64_t> delivered_{0};
-  std::mutex evicting_;
-  std::size_t hand_ = 0;      ///< shard to take from next, under evicting_
-  std::uint64_t rounds_ = 0;  ///< calls of evict(), likewise
 };
 
 }  // namespace headrace::inline v1

@@ -2,15 +2,11 @@
 
 #include <headrace/engine/base/export.h>
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <future>
-#include <mutex>
-#include <stop_token>
-#include <thread>
+#include <memory>
 #include <vector>
 
 namespace headrace::inline v1::models {
@@ -28,7 +24,7 @@ struct WorkerWaits {
 
 /// Threads that work beside training steps, with a lower priority. Jobs begin in the order they
 /// came. They must do without LibTorch's operations, which may start threads of their own. One
-/// thread calls it.
+/// thread calls it, of the process that made it: in a fork calls throw `PipelineError`.
 class HEADRACE_API TopologyWorkers {
  public:
   /// Throws `ConfigError` for options that cannot be, `ResourceError` where the system has no
@@ -50,15 +46,11 @@ class HEADRACE_API TopologyWorkers {
   const WorkerWaits& waits() const { return waits_; }
 
  private:
-  void live(const std::stop_token& stop);
+  struct Crew;
 
   std::size_t places_;
   WorkerWaits waits_;
-  std::mutex mutex_;
-  std::condition_variable_any came_;
-  std::condition_variable begun_;
-  std::deque<std::packaged_task<void()>> jobs_;
-  std::vector<std::jthread> threads_;
+  std::unique_ptr<Crew> crew_;
 };
 
 }  // namespace headrace::inline v1::models

@@ -1,7 +1,10 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/home_process.h>
 #include <headrace/monitor/memory/memory_watch.h>
 
 #include <algorithm>
+#include <condition_variable>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,12 +13,24 @@
 
 namespace headrace::inline v1::monitor {
 
-MemoryWatch::MemoryWatch(MemoryWatchOptions options) : options_(std::move(options)) {
+/// What a forked process leaves as it is.
+struct MemoryWatch::Thread {
+  headrace::detail::HomeProcess home{};
+  std::condition_variable_any wake{};
+  std::jthread thread{};
+};
+
+MemoryWatch::MemoryWatch(MemoryWatchOptions options)
+    : options_(std::move(options)), thread_(std::make_unique<Thread>()) {
   if (options_.period.count() <= 0) {
     throw ConfigError(fmt::format("[memory watch] period must be above 0 ms, got {} ms",
                                   options_.period.count()));
   }
-  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  thread_->thread = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+MemoryWatch::~MemoryWatch() {
+  if (thread_->home.left()) static_cast<void>(thread_.release());
 }
 
 void MemoryWatch::run(const std::stop_token& stop) {
@@ -24,11 +39,12 @@ void MemoryWatch::run(const std::stop_token& stop) {
   std::unique_lock lock(sleeping);
   while (!stop.stop_requested()) {
     look();
-    wake_.wait_for(lock, stop, options_.period, [] { return false; });
+    thread_->wake.wait_for(lock, stop, options_.period, [] { return false; });
   }
 }
 
 void MemoryWatch::look() {
+  thread_->home.require("[memory watch] it");
   const std::lock_guard one_look(looking_);
   ProcessMemory memory = read_process_memory(options_.root);
   if (options_.driver_locked) memory.driver_locked = options_.driver_locked();
@@ -46,11 +62,13 @@ void MemoryWatch::look() {
 }
 
 ProcessMemory MemoryWatch::last() const {
+  thread_->home.require("[memory watch] it");
   const std::lock_guard lock(mutex_);
   return last_;
 }
 
 std::uint64_t MemoryWatch::peak_held() const {
+  thread_->home.require("[memory watch] it");
   const std::lock_guard lock(mutex_);
   return peak_;
 }

@@ -4,13 +4,13 @@
 #include <headrace/monitor/memory/process_memory.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
-#include <thread>
 
 namespace headrace::inline v1::monitor {
 
@@ -25,13 +25,14 @@ struct MemoryWatchOptions {
 };
 
 /// Looks at the process's memory from a thread of its own, some microseconds each period. What is
-/// to be done about it, MemoryLadder says.
+/// to be done about it, MemoryLadder says. In a forked process its functions throw PipelineError.
 class HEADRACE_API MemoryWatch {
  public:
   /// Throws ConfigError for a period that is not above 0.
   explicit MemoryWatch(MemoryWatchOptions options = {});
   MemoryWatch(const MemoryWatch&) = delete;
   MemoryWatch& operator=(const MemoryWatch&) = delete;
+  ~MemoryWatch();
 
   /// The last look. Thread-safe.
   ProcessMemory last() const;
@@ -42,15 +43,16 @@ class HEADRACE_API MemoryWatch {
   void look();
 
  private:
+  struct Thread;
+
   void run(const std::stop_token& stop);
 
   MemoryWatchOptions options_;
   mutable std::mutex mutex_;
   std::mutex looking_;  // one look, with what is called at it, at a time
-  std::condition_variable_any wake_;
   ProcessMemory last_{};
   std::uint64_t peak_ = 0;
-  std::jthread thread_;
+  std::unique_ptr<Thread> thread_;
 };
 
 }  // namespace headrace::inline v1::monitor

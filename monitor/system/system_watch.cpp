@@ -1,8 +1,11 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/home_process.h>
 #include <headrace/monitor/system/detail/watch_pace.h>
 #include <headrace/monitor/system/system_watch.h>
 
+#include <condition_variable>
 #include <ctime>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -35,17 +38,31 @@ SystemWatchOptions checked(SystemWatchOptions options) {
 
 }  // namespace
 
+/// What a forked process leaves as it is.
+struct SystemWatch::Thread {
+  explicit Thread(const SystemSamplerOptions& options) : sampler(options) {}
+
+  headrace::detail::HomeProcess home{};
+  SystemSampler sampler;
+  std::condition_variable_any wake{};
+  std::jthread thread{};
+};
+
 SystemWatch::SystemWatch(SystemWatchOptions options)
     : options_(checked(std::move(options))),
-      sampler_(options_.sampler),
       pace_(std::make_unique<detail::WatchPace>(
-          std::chrono::duration<double>(options_.period).count(), options_.most_share)) {
-  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+          std::chrono::duration<double>(options_.period).count(), options_.most_share)),
+      thread_(std::make_unique<Thread>(options_.sampler)) {
+  thread_->thread = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
 SystemWatch::~SystemWatch() {
-  thread_.request_stop();
-  thread_.join();
+  if (thread_->home.left()) {
+    static_cast<void>(thread_.release());
+    return;
+  }
+  thread_->thread.request_stop();
+  thread_->thread.join();
 }
 
 void SystemWatch::run(const std::stop_token& stop) {
@@ -55,7 +72,7 @@ void SystemWatch::run(const std::stop_token& stop) {
   double wait_s = std::chrono::duration<double>(options_.period).count();
   begin();
   for (bool last = false; !last;) {
-    wake_.wait_for(lock, stop, std::chrono::duration<double>(wait_s), [] { return false; });
+    thread_->wake.wait_for(lock, stop, std::chrono::duration<double>(wait_s), [] { return false; });
     last = stop.stop_requested();
     if (last) std::this_thread::sleep_until(sampled_at_ + shortest_interval);
     try {
@@ -70,10 +87,10 @@ void SystemWatch::run(const std::stop_token& stop) {
 // told of the scan alone.
 void SystemWatch::begin() {
   try {
-    SystemSample sample = sampler_.sample();
+    SystemSample sample = thread_->sampler.sample();
     sampled_at_ = Clock::now();
     const double sampled = thread_cpu_s();
-    sampler_.add_busiest(sample);
+    thread_->sampler.add_busiest(sample);
     cpu_s_ = thread_cpu_s();
     pace_->scanned(cpu_s_ - sampled);
   } catch (...) {
@@ -83,11 +100,11 @@ void SystemWatch::begin() {
 
 double SystemWatch::look(bool last) {
   const double before = thread_cpu_s();
-  SystemSample sample = sampler_.sample();
+  SystemSample sample = thread_->sampler.sample();
   sampled_at_ = Clock::now();
   const double sampled = thread_cpu_s();
   if (last || pace_->may_scan(sample.machine_share > busy_machine)) {
-    sampler_.add_busiest(sample);
+    thread_->sampler.add_busiest(sample);
     pace_->scanned(thread_cpu_s() - sampled);
   }
   const double scanned = thread_cpu_s();
@@ -113,6 +130,7 @@ void SystemWatch::publish(const SystemSample& sample) {
 }
 
 std::optional<SystemSample> SystemWatch::last() const {
+  thread_->home.require("[system watch] it");
   const std::lock_guard lock(mutex_);
   return last_;
 }

@@ -6,12 +6,11 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
+#include <stop_token>
 
 namespace headrace::inline v1::monitor {
 
@@ -30,7 +29,8 @@ struct SystemWatchOptions {
 };
 
 /// Samples the machine and a tree of processes from a thread of its own. The first sample comes
-/// after a period, and a last one when the watch ends.
+/// after a period, and a last one when the watch ends. In a forked process last() throws
+/// PipelineError.
 class HEADRACE_API SystemWatch {
  public:
   /// Throws ConfigError for a period or a share that is not above 0, and where the process to watch
@@ -49,6 +49,7 @@ class HEADRACE_API SystemWatch {
 
  private:
   using Clock = std::chrono::steady_clock;
+  struct Thread;
 
   void run(const std::stop_token& stop);
   void begin();
@@ -56,14 +57,12 @@ class HEADRACE_API SystemWatch {
   void publish(const SystemSample& sample);
 
   SystemWatchOptions options_;
-  SystemSampler sampler_;
   std::atomic<double> cpu_s_{0.0};
   mutable std::mutex mutex_;
-  std::condition_variable_any wake_;
   std::optional<SystemSample> last_{};
   std::unique_ptr<detail::WatchPace> pace_;
   Clock::time_point sampled_at_{};
-  std::jthread thread_;
+  std::unique_ptr<Thread> thread_;
 };
 
 }  // namespace headrace::inline v1::monitor

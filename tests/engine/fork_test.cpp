@@ -2,6 +2,7 @@
 // threads.
 #include <headrace/tests/engine/test_sources.h>
 #include <headrace/tests/engine/test_support.h>
+#include <headrace/tests/support/forked_child.h>
 
 #include <functional>
 #include <memory>
@@ -15,47 +16,6 @@
 
 using namespace headrace;
 using namespace headrace::test;
-
-namespace {
-
-/// What a child process says: the text that `work` returns.
-template <class Work>
-std::string in_a_child(Work work) {
-  int ends[2];
-  REQUIRE(pipe(ends) == 0);
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    alarm(sanitized ? 240 : 120);  // a hang ends it
-    std::string said;
-    try {
-      said = work();
-    } catch (const std::exception& error) {
-      said = error.what();
-    }
-    const bool written = write(ends[1], said.data(), said.size()) == std::ssize(said);
-    _exit(written ? 0 : 1);
-  }
-  close(ends[1]);
-  std::string said;
-  char part[512];
-  for (ssize_t got = 0; (got = read(ends[0], part, sizeof part)) > 0;)
-    said.append(part, static_cast<std::size_t>(got));
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  CHECK(WIFEXITED(status));
-  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
-  return said;
-}
-
-#ifdef __SANITIZE_THREAD__
-constexpr bool cannot_fork = true;  // ThreadSanitizer's runtime does not bear threads in a child
-#else
-constexpr bool cannot_fork = false;
-#endif
-
-}  // namespace
 
 TEST_CASE("a forked process is told that the loader's threads are not in it" *
           doctest::skip(cannot_fork)) {
@@ -129,4 +89,53 @@ TEST_CASE("a loader that was built before the process's first epoch runs in a fo
   int status = 0;
   waitpid(anew, &status, 0);
   CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+}
+
+TEST_CASE("a process that is forked once loaders were at work is told to begin none" *
+          doctest::skip(cannot_fork)) {
+  const auto rows_of = [](const Runtime& runtime) {
+    Loader loader =
+        work_on(table({.records = 400}), true).batch({.size = 8}).build({.runtime = runtime});
+    std::int64_t rows = 0;
+    for (Batch& batch : loader.epoch(0))
+      rows += batch.size();
+    return std::to_string(rows);
+  };
+  const Runtime before({.threads = 2});
+  CHECK(rows_of(before) == "400");
+  const std::string said = in_a_child([&] { return rows_of(Runtime({.threads = 2})); });
+  CHECK(said.find("[runtime] oneTBB, which runs all loaders, was at work in process " +
+                  std::to_string(getpid())) != std::string::npos);
+  CHECK(said.find("fork before the process's first epoch of any loader") != std::string::npos);
+  CHECK(rows_of(before) == "400");
+}
+
+TEST_CASE("a runtime whose threads are in another process says so" * doctest::skip(cannot_fork)) {
+  Runtime runtime({.threads = 2});
+  const Loader loader = [&] {
+    Loader made =
+        work_on(table({.records = 40}), true).batch({.size = 8}).build({.runtime = runtime});
+    static_cast<void>(made.next());
+    return made;
+  }();
+  const auto held = runtime.memory_in_use();
+  CHECK(held > 0);
+  const std::string said = in_a_child([&] {
+    std::string all = std::to_string(runtime.memory_in_use());
+    for (const std::function<void()>& call : std::vector<std::function<void()>>{
+             [&] { runtime.set_share(0.5); }, [&] { runtime.set_paused(true); },
+             [&] { static_cast<void>(runtime.holdings()); }}) {
+      try {
+        call();
+        all += " no error";
+      } catch (const PipelineError& error) {
+        all += std::string(" ") + error.what();
+      }
+    }
+    return all;
+  });
+  CHECK(said.starts_with("0 [runtime] set_share() was called in process"));
+  CHECK(said.find("no error") == std::string::npos);
+  CHECK(runtime.share() == 1.0);
+  CHECK(runtime.memory_in_use() == held);
 }

@@ -1,6 +1,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/give_way.h>
 #include <headrace/models/losses/topology_workers.h>
+#include <headrace/tests/support/forked_child.h>
 
 #include "../support/torch_doctest.h"
 
@@ -142,4 +143,32 @@ TEST_CASE("workers without a thread or a place are refused") {
       "[topology workers] at least one thread and one place are needed, got 0 and 64",
       headrace::ConfigError);
   CHECK_THROWS_AS(TopologyWorkers({.places = 0}), headrace::ConfigError);
+}
+
+TEST_CASE("a forked process is told that the workers' threads are not in it" *
+          doctest::skip(headrace::test::cannot_fork)) {
+  auto workers = std::make_unique<TopologyWorkers>(TopologyWorkersOptions{.threads = 2});
+  std::promise<void> gate;
+  Jobs jobs;
+  jobs.push_back(workers->submit([opened = gate.get_future().share()] { opened.wait(); }));
+  const std::string said = headrace::test::in_a_child([&] {
+    std::string all;
+    try {
+      workers->submit([] {});
+    } catch (const headrace::PipelineError& error) {
+      all = error.what();
+    }
+    try {
+      workers->collect(jobs);
+    } catch (const headrace::PipelineError& error) {
+      all += error.what();
+    }
+    workers.reset();
+    return all;
+  });
+  CHECK(said.find("[topology workers] the crew was made in process " +
+                  std::to_string(::getpid())) == 0);
+  CHECK(said.rfind("make it after the fork") > said.size() / 2);
+  gate.set_value();
+  workers->collect(jobs);
 }

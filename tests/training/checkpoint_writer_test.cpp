@@ -1,3 +1,5 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/tests/support/forked_child.h>
 #include <headrace/tests/support/temporary_folder.h>
 #include <headrace/training/checkpoint/checkpoint_writer.h>
 #include <headrace/training/checkpoint/safetensors.h>
@@ -7,6 +9,7 @@
 
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -96,6 +99,27 @@ TEST_CASE("the writing thread gives way to the steps, but where it is waited for
   CHECK(once);
   CHECK(::getpriority(PRIO_PROCESS, 0) == before);
   CHECK_FALSE(seen_to_give_way(SavePriority::as_caller));
+}
+
+TEST_CASE("a forked process neither waits for a save under way nor takes its outcome" *
+          doctest::skip(headrace::test::cannot_fork)) {
+  const TemporaryFolder folder;
+  CheckpointStore store(folder.path());
+  auto writer = std::make_unique<CheckpointWriter>(store);
+  take(*writer, {{"w", at::ones({1 << 22})}}, 1);
+  writer->begin();
+  const std::string said = headrace::test::in_a_child([&] {
+    std::string told = "no error";
+    try {
+      writer->outcome(true);
+    } catch (const headrace::PipelineError& error) {
+      told = error.what();
+    }
+    writer.reset();
+    return told;
+  });
+  CHECK(said.find("[checkpoints] the save under way is that of the process") == 0);
+  CHECK(is(*writer->outcome(true), "none"));
 }
 
 TEST_CASE("the memory of a snapshot is used again, and follows names and shapes") {

@@ -1,4 +1,6 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/engine/base/give_way.h>
+#include <headrace/engine/base/internal/home_process.h>
 #include <headrace/engine/torch/device_event.h>
 #include <headrace/training/checkpoint/checkpoint_writer.h>
 #include <headrace/training/errors.h>
@@ -18,12 +20,19 @@ void require_finite(const TensorMap& weights, const char* which, const Progress&
 
 }  // namespace
 
+CheckpointWriter::~CheckpointWriter() {
+  // The future would wait for a thread that is in another process.
+  if (busy() && forks_ != headrace::detail::forks())
+    static_cast<void>(new std::future<SaveOutcome>(std::move(under_way_)));
+}
+
 void CheckpointWriter::begin(std::optional<BestWeights> best, at::Device device,
                              SavePriority priority) {
   best_ = std::move(best);
   if (best_ && best_->weights.empty())
     best_->weights = state_.ema.empty() ? state_.weights : state_.ema;
   if (device.is_cuda()) copied_ = event_behind(device);
+  forks_ = headrace::detail::forks();
   under_way_ = std::async(std::launch::async, [this, priority] {
     if (priority == SavePriority::behind_steps) give_way();
     return save();
@@ -56,6 +65,10 @@ SaveOutcome CheckpointWriter::save() {
 
 std::optional<SaveOutcome> CheckpointWriter::outcome(bool wait) {
   if (!busy()) return std::nullopt;
+  if (forks_ != headrace::detail::forks())
+    throw PipelineError(
+        "[checkpoints] the save under way is that of the process that this one was forked from; "
+        "fork before training begins");
   if (!wait && under_way_.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
     return std::nullopt;
   return under_way_.get();

@@ -37,8 +37,9 @@ class HEADRACE_API CheckpointWriter {
  public:
   /// The store outlives the writer.
   explicit CheckpointWriter(CheckpointStore& store) : store_(store) {}
-  /// Waits for the save under way.
-  ~CheckpointWriter() = default;
+  /// Waits for the save under way; not in a forked process, where `outcome` of it throws
+  /// PipelineError.
+  ~CheckpointWriter();
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
@@ -66,6 +67,7 @@ class HEADRACE_API CheckpointWriter {
   Checkpoint state_;
   std::optional<BestWeights> best_;
   std::optional<c10::Event> copied_;
+  unsigned forks_ = 0;                  // before the save was begun
   std::future<SaveOutcome> under_way_;  // the last member: its destructor waits for the thread
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/engine/base/internal/home_process.h>
 #include <headrace/engine/base/internal/own_heap.h>
 #include <headrace/engine/runtime/internal/crew.h>
 #include <headrace/engine/runtime/internal/io_pool.h>
@@ -13,8 +14,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-
-#include <sys/types.h>
 
 namespace headrace::inline v1::detail {
 
@@ -32,11 +31,12 @@ class RuntimeCore {
   Crew& crew();
   IoPool& io();
   /// Whether the threads are those of a process that this one was forked from.
-  bool forked() const noexcept;
+  bool forked() const noexcept { return home_.load(std::memory_order_relaxed).left(); }
   /// Throws PipelineError, in the name of `who`, where its threads are not in this process.
   void require_home(const std::string& who) const;
-  /// The same, and on one of its threads, which would wait for itself.
-  void require_usable(const std::string& who) const;
+  /// The same, and on one of its threads, which would wait for itself. From here on they are this
+  /// process's.
+  void require_usable(const std::string& who);
   WatchList& watch_list() noexcept { return watch_list_; }
 
   /// Takes a share of the byte budget; throws ResourceError with the sum when it is not there.
@@ -50,7 +50,7 @@ class RuntimeCore {
 
  private:
   RuntimeOptions options_;
-  std::atomic<pid_t> home_{0};  ///< process of the threads; 0 while there are none
+  std::atomic<HomeProcess> home_{HomeProcess::none()};  ///< of the threads
   mutable std::mutex mutex_;
   std::size_t in_use_ = 0;
   WatchList watch_list_;

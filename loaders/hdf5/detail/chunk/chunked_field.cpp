@@ -1,3 +1,4 @@
+#include <headrace/engine/base/internal/home_process.h>
 #include <headrace/loaders/hdf5/detail/chunk/chunk_cache.h>
 #include <headrace/loaders/hdf5/detail/chunk/missing_items.h>
 #include <headrace/loaders/hdf5/detail/table/field_reader.h>
@@ -67,11 +68,7 @@ class ChunkedField final : public FieldReader {
       : file_(std::move(file)),
         dataset_(dataset),
         grid_(dataset_.chunks->grid),
-        cache_({grid_.chunks(), grid_.chunk_bytes(), memory},
-               [this](std::size_t chunk, std::span<std::byte> out) {
-                 read_chunk(*file_, dataset_, chunk, out, *scratches_.take());
-                 unpacked_.fetch_add(out.size(), std::memory_order_relaxed);
-               }) {
+        cache_([this, memory] { return make_cache(memory); }) {
     const auto& places = dataset_.chunks->places;
     const bool sparse =
         std::ranges::any_of(places, [](const ChunkPlace& place) { return place.bytes == 0; });
@@ -98,10 +95,20 @@ class ChunkedField final : public FieldReader {
   }
 
   std::size_t bytes() const override {
-    return cache_.bytes() + unwritten_.size() + dataset_.chunks->places.size() * sizeof(ChunkPlace);
+    return cache_->bytes() + unwritten_.size() +
+           dataset_.chunks->places.size() * sizeof(ChunkPlace);
   }
 
  private:
+  std::unique_ptr<ChunkCache> make_cache(std::size_t memory) {
+    return std::make_unique<ChunkCache>(
+        ChunkCache::Sizes{grid_.chunks(), grid_.chunk_bytes(), memory},
+        [this](std::size_t chunk, std::span<std::byte> out) {
+          read_chunk(*file_, dataset_, chunk, out, *scratches_.take());
+          unpacked_.fetch_add(out.size(), std::memory_order_relaxed);
+        });
+  }
+
   /// Copies what is in memory already and notes what is not.
   void copy_present(std::span<const std::int64_t> indices, MissingItems& missing,
                     const RowTargets& out) const {
@@ -109,7 +116,7 @@ class ChunkedField final : public FieldReader {
     const std::size_t prefetched = std::min(dataset_.row_bytes, most_prefetched);
     std::array<Found, ahead> found{};
     std::size_t count = 0;
-    Pins pins(cache_);
+    Pins pins(*cache_);
     for (std::size_t k = 0; k < indices.size(); ++k) {
       const ChunkGrid::Place place = grid_.place(indices[k]);
       for (std::size_t piece = 0; piece < grid_.pieces(); ++piece) {
@@ -146,30 +153,31 @@ class ChunkedField final : public FieldReader {
   /// Decodes what nobody else is decoding; waits for the others' at the end. Holds one chunk at a
   /// time, so that a small cache cannot lock up.
   void copy_missing(const MissingItems& missing, const RowTargets& out) const {
+    ChunkCache& cache = *cache_;
     std::vector<MissingItems::Group> others;
     for (const MissingItems::Group& group : missing.groups()) {
       if (is_for_once(group)) {
         copy_decoded(group.chunk, missing.items(group), out);
         continue;
       }
-      const std::byte* chunk = cache_.pin_or_make(group.chunk);
+      const std::byte* chunk = cache.pin_or_make(group.chunk);
       if (chunk == nullptr) {
         others.push_back(group);
         continue;
       }
       copy_from(chunk, missing.items(group), out);
-      cache_.unpin(group.chunk);
+      cache.unpin(group.chunk);
     }
     for (const MissingItems::Group& group : others) {
-      copy_from(cache_.pin(group.chunk), missing.items(group), out);
-      cache_.unpin(group.chunk);
+      copy_from(cache.pin(group.chunk), missing.items(group), out);
+      cache.unpin(group.chunk);
     }
   }
 
   /// Whether a chunk shall not be kept: all its rows go out now, and another would have to leave.
   bool is_for_once(const MissingItems::Group& group) const noexcept {
     return grid_.whole_rows() && static_cast<std::int64_t>(group.count) >= grid_.chunk_rows() &&
-           cache_.full();
+           cache_->full();
   }
 
   /// Decodes a chunk past the cache: it stays in the processor's, and elements are joined row by
@@ -213,7 +221,7 @@ class ChunkedField final : public FieldReader {
   std::vector<std::byte> unwritten_;  ///< a chunk of the fill value
   mutable std::atomic<std::uint64_t> unpacked_{0};
   mutable std::atomic<std::uint64_t> used_{0};
-  mutable ChunkCache cache_;
+  PerProcess<ChunkCache> cache_;
 };
 
 }  // namespace

@@ -18,42 +18,31 @@ Hdf5File::Hdf5File(std::filesystem::path path, const Handed& handed, const Stage
   open();
 }
 
-Hdf5File::~Hdf5File() {
-  close();
-}
-
-void Hdf5File::close() noexcept {
-  thread_->run([this] {
-    library_.reset();
-    driver_.reset();
-  });
-}
-
 void Hdf5File::open() {
   try {
     thread_->run([this] { open_for_library(); });
   } catch (const DataError& error) {
-    close();
+    end_on(*thread_, home_, opened_);
     throw DataError("[hdf5] " + printable(path().native()) + ": cannot be opened, " + error.what() +
                     "; check that it is a whole HDF5 file and that nobody is writing it");
   } catch (...) {
-    close();
+    end_on(*thread_, home_, opened_);
     throw;
   }
 }
 
 void Hdf5File::open_for_library() {
-  driver_.emplace(path(), descriptor());
+  opened_.reset(new Opened{.driver = {path(), descriptor()}});
   const H5::FileAccPropList access;
-  driver_->set(access);
+  driver().set(access);
 #if H5_VERSION_GE(1, 10, 7)
   H5Pset_file_locking(access.getId(), true, true);  // where there are no locks, reads go on
 #endif
-  library_.emplace(path().c_str(), H5F_ACC_RDONLY, H5::FileCreatPropList::DEFAULT, access);
+  opened_->library.emplace(path().c_str(), H5F_ACC_RDONLY, H5::FileCreatPropList::DEFAULT, access);
 }
 
 std::uint64_t Hdf5File::end() const {
-  return std::min(size(), driver_->stated_end(descriptor()));
+  return std::min(size(), driver().stated_end(descriptor()));
 }
 
 const Hdf5File& Hdf5File::source(const std::string& name) const {
@@ -88,7 +77,7 @@ const Hdf5File& Hdf5File::open_source(const std::string& name) const {
     constexpr std::size_t open_file_bytes = std::size_t{8} << 20;  // the library opens it twice
     expect_work(fs::file_size(path) + open_file_bytes, open_file_bytes);
     source = std::make_unique<const Hdf5File>(path, stage_);
-    driver_->permit(path, source->descriptor());
+    driver().permit(path, source->descriptor());
   }
   return *source;
 }

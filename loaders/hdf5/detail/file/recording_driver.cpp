@@ -174,7 +174,8 @@ H5FD_class_t RecordingDriver::functions() {
     return held ? -1 : 0;
   };
   table.unlock = [](H5FD_t* file) -> herr_t {
-    ::flock(File::of(file).descriptor, LOCK_UN);
+    // The lock is also that of the process that this one was forked from.
+    if (!File::of(file).driver->home_.left()) ::flock(File::of(file).descriptor, LOCK_UN);
     return 0;
   };
   const H5FD_mem_t kinds[] = H5FD_FLMAP_DICHOTOMY;

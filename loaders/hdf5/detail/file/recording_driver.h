@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/engine/base/internal/home_process.h>
 #include <headrace/loaders/hdf5/detail/file/hdf5_types.h>
 
 #include <cstddef>
@@ -75,6 +76,7 @@ class RecordingDriver {
   std::multimap<int, std::shared_ptr<ChunkGuard>> guards_;  ///< by descriptor
   std::exception_ptr refusal_;
   bool recording_ = false;
+  HomeProcess home_;
   int noted_ = 0;
   Extent last_{};
 };

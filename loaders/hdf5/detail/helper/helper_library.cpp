@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/home_process.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/hdf5/detail/dataset/describe_parts.h>
 #include <headrace/loaders/hdf5/detail/helper/helper_library.h>
@@ -35,11 +36,21 @@ struct OpenReader {
   std::size_t cache_bytes;
 };
 
+/// The helper at work, for one thread at a time.
+struct Running {
+  std::mutex mutex;
+  SharedWindow window;
+  std::optional<HelperProcess> process;
+  int deaths_by_patience = 0;  // one after the other
+};
+
+/// What it was told (its datasets and readers) no longer changes once it is shared by threads or
+/// processes.
 class HelperLibrary final : public LibraryAccess, private HelperRows {
  public:
   HelperLibrary(std::shared_ptr<const DataFile> file, const HelperOptions& options)
       : file_(std::move(file)), options_(options) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(running_->mutex);
     start();
   }
 
@@ -72,10 +83,10 @@ class HelperLibrary final : public LibraryAccess, private HelperRows {
   void read(const HelperQuestion& call, const WireWriter& message, std::size_t bytes,
             const std::function<void(const std::byte*)>& use) override {
     {
-      const std::lock_guard lock(mutex_);
-      window_.grow(bytes);
+      const std::lock_guard lock(running_->mutex);
+      running_->window.grow(bytes);
       ask_locked(call, message);
-      use(window_.map(window_.bytes()));
+      use(running_->window.map(running_->window.bytes()));
     }
     file_->require_unchanged();
   }
@@ -86,7 +97,7 @@ class HelperLibrary final : public LibraryAccess, private HelperRows {
     return WireReader(answer).texts();
   }
   std::vector<std::byte> ask(const HelperQuestion& call, const WireWriter& message) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(running_->mutex);
     return ask_locked(call, message);
   }
   std::vector<std::byte> ask_locked(const HelperQuestion& call, const WireWriter& message);
@@ -100,12 +111,9 @@ class HelperLibrary final : public LibraryAccess, private HelperRows {
 
   std::shared_ptr<const DataFile> file_;
   HelperOptions options_;
-  std::mutex mutex_;
-  SharedWindow window_;
-  std::optional<HelperProcess> process_;
+  PerProcess<Running> running_;
   std::vector<Described> described_;  // by number
   std::size_t most_index_bytes_ = 0;
-  int deaths_by_patience_ = 0;  // one after the other
   std::map<std::size_t, OpenReader> readers_;
   std::size_t next_reader_ = 0;
 };
@@ -127,13 +135,13 @@ std::vector<std::byte> HelperLibrary::ask_running(const HelperQuestion& call,
   const HelperLimits limits = limits_of(call);
   const std::string file = printable(file_->path().native());
   try {
-    auto answer = process_->ask(call.kind, message.message, limits);
-    deaths_by_patience_ = 0;
+    auto answer = running_->process->ask(call.kind, message.message, limits);
+    running_->deaths_by_patience = 0;
     return answer;
   } catch (const HelperEnded& ended) {
-    process_.reset();
+    running_->process.reset();
     const bool by_patience = ended.cause() == HelperEnded::Cause::patience;
-    deaths_by_patience_ = by_patience ? deaths_by_patience_ + 1 : 0;
+    running_->deaths_by_patience = by_patience ? running_->deaths_by_patience + 1 : 0;
     const std::string what = "[hdf5] " + file + ": the helper of the HDF5 library " + ended.what() +
                              " while it " + call.doing;
     if (ended.cause() == HelperEnded::Cause::outside)
@@ -162,19 +170,19 @@ std::vector<std::byte> HelperLibrary::ask_locked(const HelperQuestion& call,
 /// One that ended while nobody asked is no fault of what is asked now.
 void HelperLibrary::require_process() {
   constexpr int most_deaths = 3;
-  if (deaths_by_patience_ >= most_deaths) {
+  if (running_->deaths_by_patience >= most_deaths) {
     throw DataError("[hdf5] " + printable(file_->path().native()) +
                     ": the HDF5 library did not return from it " + std::to_string(most_deaths) +
                     " times, one after the other; it is not asked again");
   }
-  if (process_ && !process_->alive()) process_.reset();
-  if (!process_) start();
+  if (running_->process && !running_->process->alive()) running_->process.reset();
+  if (!running_->process) start();
 }
 
 /// Also after a helper has ended: the new one is told what the old one was.
 void HelperLibrary::start() {
   file_->require_unchanged();
-  process_.emplace(file_->descriptor(), window_.descriptor());
+  running_->process.emplace(file_->descriptor(), running_->window.descriptor());
   try {
     WireWriter message;
     message.text(file_->path().native());
@@ -188,7 +196,7 @@ void HelperLibrary::start() {
     for (const auto& [number, reader] : readers_)
       open_reader_there(number, reader);
   } catch (...) {
-    process_.reset();
+    running_->process.reset();
     throw;
   }
 }
@@ -215,7 +223,7 @@ void HelperLibrary::describe_again(const Described& before) {
 }
 
 Hdf5Dataset HelperLibrary::describe(const DatasetRequest& request) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(running_->mutex);
   require_process();
   const std::vector<std::byte> answer = describe_there(request);
   WireReader reader(answer);
@@ -235,7 +243,7 @@ void HelperLibrary::open_reader_there(std::size_t number, const OpenReader& read
 
 std::unique_ptr<LibraryReader> HelperLibrary::reader(const Hdf5Dataset& dataset,
                                                      std::size_t cache_bytes) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(running_->mutex);
   require_process();
   const std::size_t number = next_reader_++;
   const OpenReader opened{dataset.number, cache_bytes};
@@ -245,19 +253,19 @@ std::unique_ptr<LibraryReader> HelperLibrary::reader(const Hdf5Dataset& dataset,
 }
 
 void HelperLibrary::close_reader(std::size_t number) noexcept {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(running_->mutex);
   readers_.erase(number);
-  if (process_) {
+  if (running_->process) {
     try {
       WireWriter message;
       message.value(std::uint64_t{number});
       ask_running({.kind = HelperCall::close_reader, .doing = "closed a dataset", .answer = 0},
                   message);
     } catch (const std::exception&) {
-      process_.reset();  // the next call begins anew
+      running_->process.reset();  // the next call begins anew
     }
   }
-  if (readers_.empty()) window_.release();
+  if (readers_.empty()) running_->window.release();
 }
 
 }  // namespace

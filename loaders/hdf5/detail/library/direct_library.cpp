@@ -1,3 +1,4 @@
+#include <headrace/engine/base/internal/home_process.h>
 #include <headrace/loaders/hdf5/detail/chunk/chunk_store.h>
 #include <headrace/loaders/hdf5/detail/library/library_lists.h>
 #include <headrace/loaders/hdf5/internal/hdf5_dataset.h>
@@ -9,7 +10,6 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include <H5Cpp.h>
@@ -98,11 +98,10 @@ class DirectReader final : public LibraryReader {
  public:
   DirectReader(const Hdf5File& file, const Hdf5Dataset& dataset, std::size_t cache_bytes)
       : file_(file), dataset_(dataset), cache_bytes_(cache_bytes) {
-    file_.thread().run([&] { rows_.emplace(file_, dataset_, cache_bytes); });
+    file_.thread().run(
+        [&] { rows_ = std::make_unique<LibraryRows>(file_, dataset_, cache_bytes); });
   }
-  ~DirectReader() override {
-    file_.thread().run([this] { rows_.reset(); });
-  }
+  ~DirectReader() override { end_on(file_.thread(), home_, rows_); }
 
   void read(std::span<const SortedRow> rows) override {
     file_.thread().run([&] { read_runs(rows); });
@@ -161,7 +160,8 @@ class DirectReader final : public LibraryReader {
   const Hdf5File& file_;
   const Hdf5Dataset dataset_;
   std::size_t cache_bytes_;
-  std::optional<LibraryRows> rows_;  // touched on the HDF5 thread only
+  HomeProcess home_;
+  std::unique_ptr<LibraryRows> rows_;  // touched on the HDF5 thread only
 };
 
 class DirectLibrary final : public LibraryAccess {

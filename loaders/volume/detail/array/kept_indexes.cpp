@@ -11,23 +11,25 @@ std::size_t bytes_of(const KeptIndexes::Index& index) {
 }  // namespace
 
 KeptIndexes::Shared KeptIndexes::get(std::uint64_t part, const std::function<Index()>& read) {
+  Kept& kept = *kept_;
   {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = kept_.find(part); found != kept_.end()) return found->second;
+    const std::lock_guard lock(kept.mutex);
+    if (const auto found = kept.indexes.find(part); found != kept.indexes.end())
+      return found->second;
   }
   auto made = std::make_shared<const Index>(read());
   const std::size_t bytes = bytes_of(*made);
   if (bytes > most_bytes_) return made;
-  const std::lock_guard lock(mutex_);
-  const auto [place, fresh] = kept_.emplace(part, made);
+  const std::lock_guard lock(kept.mutex);
+  const auto [place, fresh] = kept.indexes.emplace(part, made);
   if (!fresh) return place->second;  // another thread was faster
-  age_.push_back(part);
-  bytes_ += bytes;
-  while (bytes_ > most_bytes_) {
-    const auto eldest = kept_.find(age_.front());
-    bytes_ -= bytes_of(*eldest->second);
-    kept_.erase(eldest);
-    age_.pop_front();
+  kept.age.push_back(part);
+  kept.bytes += bytes;
+  while (kept.bytes > most_bytes_) {
+    const auto eldest = kept.indexes.find(kept.age.front());
+    kept.bytes -= bytes_of(*eldest->second);
+    kept.indexes.erase(eldest);
+    kept.age.pop_front();
   }
   return made;
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <headrace/engine/base/internal/home_process.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -27,11 +29,15 @@ class KeptIndexes {
   std::size_t most_bytes() const noexcept { return most_bytes_; }
 
  private:
+  struct Kept {
+    std::mutex mutex;
+    std::size_t bytes = 0;
+    std::unordered_map<std::uint64_t, Shared> indexes;
+    std::deque<std::uint64_t> age;  ///< the eldest first
+  };
+
   std::size_t most_bytes_;
-  std::mutex mutex_;
-  std::size_t bytes_ = 0;
-  std::unordered_map<std::uint64_t, Shared> kept_;
-  std::deque<std::uint64_t> age_;  // the eldest first
+  PerProcess<Kept> kept_;
 };
 
 }  // namespace headrace::inline v1::detail
