@@ -21,8 +21,9 @@ struct Hdf5RecordsOptions {
   bool classes_fixed = false;  ///< by other data: an attribute that says others is refused
   /// Of flags: false: one-hot, exactly one in a row; true: any number of them.
   bool multi_label = false;
-  std::string groups{};      ///< dataset of whole numbers [records]; empty: none
-  Hdf5TableOptions table{};  ///< file, and how its rows are read; the fields are made here
+  std::string groups{};  ///< dataset of whole numbers [records]; empty: none
+  /// File, and how its rows are read; the fields are made here. Labels come on top of its memory.
+  Hdf5TableOptions table{};
 };
 
 /// Records of an HDF5 file: a dataset of features, read as Hdf5Table reads it, and one of labels.

@@ -36,6 +36,7 @@ std::size_t held_bytes(const detail::TableField& field) {
 struct Hdf5Table::Core {
   detail::TablePlan plan;
   std::size_t resident_bytes = 0;
+  std::int64_t chunk_rows = 1;
   bool blocking = false;
   bool ragged = false;  ///< some field is
   mutable detail::ScratchPool<GatherScratch> scratches;
@@ -97,7 +98,10 @@ struct Hdf5Table::Core {
 Hdf5Table::Hdf5Table(Hdf5TableOptions options) {
   auto core = std::make_unique<Core>();
   core->plan = detail::plan_table(options);
+  if (const auto& chunks = core->plan.fields.front().first().chunks)
+    core->chunk_rows = chunks->grid.chunk_rows();
   detail::place_fields(core->plan, options);
+  core->resident_bytes = core->plan.index_bytes;
   for (const detail::TableField& field : core->plan.fields) {
     core->resident_bytes += held_bytes(field);
     core->ragged = core->ragged || field.ragged();
@@ -139,8 +143,7 @@ const std::vector<Hdf5Attribute>& Hdf5Table::attributes() const noexcept {
 }
 
 std::int64_t Hdf5Table::chunk_rows() const noexcept {
-  const auto& chunks = core_->plan.fields.front().first().chunks;
-  return chunks ? chunks->grid.chunk_rows() : 1;
+  return core_->chunk_rows;
 }
 
 Hdf5ChunkReads Hdf5Table::chunk_reads() const noexcept {

@@ -44,8 +44,9 @@ enum class Residence : unsigned char {
 struct Hdf5TableOptions {
   std::filesystem::path file{};
   std::vector<Hdf5Field> fields{};
-  /// Bytes that resident datasets and decoded chunks may take together (one chunk a field is always
-  /// kept); also the largest chunk.
+  /// Bytes that resident datasets, decoded chunks, their indexes and what the library keeps may
+  /// take together, of all files (one chunk is always kept, and indexes of 16 MiB); also the
+  /// largest chunk.
   std::size_t memory = 2_GiB;
   Residence residence = Residence::automatic;
   LogCallback log{};  ///< told once, at construction, where each dataset is read from

@@ -7,12 +7,21 @@
 #include <utility>
 
 namespace headrace::inline v1::detail {
+namespace {
+
+/// No more than that: a mapping has whole pages.
+std::size_t whole_pages(std::size_t bytes) noexcept {
+  const std::size_t page = HugePages::mapped_bytes(1);
+  return bytes / page * page;
+}
+
+}  // namespace
 
 ChunkCache::ChunkCache(const Sizes& sizes, Make make)
     : chunk_bytes_(sizes.chunk_bytes),
       stride_(stride(sizes.chunk_bytes)),
       capacity_(std::clamp<std::size_t>(
-          sizes.most_bytes / stride_, 1,
+          whole_pages(sizes.most_bytes) / stride_, 1,
           std::clamp<std::size_t>(sizes.chunks, 1, std::numeric_limits<std::uint32_t>::max()))),
       make_(std::move(make)),
       memory_(capacity_ * stride_),

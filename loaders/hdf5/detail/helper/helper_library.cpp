@@ -8,10 +8,11 @@
 #include <headrace/loaders/hdf5/detail/helper/shared_window.h>
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
-#include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <libdeflate.h>
@@ -31,21 +32,16 @@ struct Described {
   DatasetRequest request;
   std::uint32_t sum;  ///< of its answer
 };
-struct OpenReader {
-  std::size_t dataset;
-  std::size_t cache_bytes;
-};
 
 /// The helper at work, for one thread at a time.
 struct Running {
   std::mutex mutex;
   SharedWindow window;
   std::optional<HelperProcess> process;
+  std::set<std::size_t> open;  // datasets, by HelperDataset::number
   int deaths_by_patience = 0;  // one after the other
 };
 
-/// What it was told (its datasets and readers) no longer changes once it is shared by threads or
-/// processes.
 class HelperLibrary final : public LibraryAccess, private HelperRows {
  public:
   HelperLibrary(std::shared_ptr<const DataFile> file, const HelperOptions& options)
@@ -104,7 +100,7 @@ class HelperLibrary final : public LibraryAccess, private HelperRows {
   std::vector<std::byte> ask_running(const HelperQuestion& call, const WireWriter& message);
   std::vector<std::byte> describe_there(const DatasetRequest& request);
   void describe_again(const Described& before);
-  void open_reader_there(std::size_t number, const OpenReader& reader);
+  void require_open(const HelperDataset& wanted);
   void require_process();
   void start();
   HelperLimits limits_of(const HelperQuestion& call) const;
@@ -112,10 +108,10 @@ class HelperLibrary final : public LibraryAccess, private HelperRows {
   std::shared_ptr<const DataFile> file_;
   HelperOptions options_;
   PerProcess<Running> running_;
+  // What it was told no longer changes once threads, or processes, share it.
   std::vector<Described> described_;  // by number
   std::size_t most_index_bytes_ = 0;
-  std::map<std::size_t, OpenReader> readers_;
-  std::size_t next_reader_ = 0;
+  std::atomic<std::size_t> next_number_ = 0;
 };
 
 /// An honest file of any size passes with a wide margin: an index takes a microsecond a chunk, a
@@ -160,6 +156,7 @@ std::vector<std::byte> HelperLibrary::ask_locked(const HelperQuestion& call,
   for (bool again = true;; again = false) {
     require_process();
     try {
+      if (call.of != nullptr) require_open(*call.of);
       return ask_running(call, message);
     } catch (const EndedFromOutside&) {
       if (!again) throw;
@@ -179,9 +176,11 @@ void HelperLibrary::require_process() {
   if (!running_->process) start();
 }
 
-/// Also after a helper has ended: the new one is told what the old one was.
+/// Also after a helper has ended, and in a forked process: the new one is told what the old one
+/// was.
 void HelperLibrary::start() {
   file_->require_unchanged();
+  running_->open.clear();
   running_->process.emplace(file_->descriptor(), running_->window.descriptor());
   try {
     WireWriter message;
@@ -193,8 +192,6 @@ void HelperLibrary::start() {
     ask_running({.kind = HelperCall::open, .doing = "opened it", .answer = 0}, message);
     for (const Described& before : described_)
       describe_again(before);
-    for (const auto& [number, reader] : readers_)
-      open_reader_there(number, reader);
   } catch (...) {
     running_->process.reset();
     throw;
@@ -233,39 +230,39 @@ Hdf5Dataset HelperLibrary::describe(const DatasetRequest& request) {
   return dataset;
 }
 
-void HelperLibrary::open_reader_there(std::size_t number, const OpenReader& reader) {
+void HelperLibrary::require_open(const HelperDataset& wanted) {
+  if (running_->open.contains(wanted.number)) return;
   WireWriter message;
-  message.value(std::uint64_t{number});
-  message.value(std::uint64_t{reader.dataset});
-  message.value(std::uint64_t{reader.cache_bytes});
+  message.value(std::uint64_t{wanted.number});
+  message.value(std::uint64_t{wanted.dataset});
+  message.value(std::uint64_t{wanted.cache_bytes});
   ask_running({.kind = HelperCall::open_reader, .doing = "opened a dataset", .answer = 0}, message);
+  running_->open.insert(wanted.number);
 }
 
 std::unique_ptr<LibraryReader> HelperLibrary::reader(const Hdf5Dataset& dataset,
                                                      std::size_t cache_bytes) {
+  const HelperDataset opened{next_number_++, dataset.number, cache_bytes};
   const std::lock_guard lock(running_->mutex);
   require_process();
-  const std::size_t number = next_reader_++;
-  const OpenReader opened{dataset.number, cache_bytes};
-  open_reader_there(number, opened);
-  readers_.emplace(number, opened);
-  return helper_reader(*this, number, dataset, cache_bytes);
+  require_open(opened);
+  return helper_reader(*this, opened, dataset);
 }
 
 void HelperLibrary::close_reader(std::size_t number) noexcept {
-  const std::lock_guard lock(running_->mutex);
-  readers_.erase(number);
-  if (running_->process) {
+  Running& running = *running_;
+  const std::lock_guard lock(running.mutex);
+  if (running.open.erase(number) > 0 && running.process) {
     try {
       WireWriter message;
       message.value(std::uint64_t{number});
       ask_running({.kind = HelperCall::close_reader, .doing = "closed a dataset", .answer = 0},
                   message);
     } catch (const std::exception&) {
-      running_->process.reset();  // the next call begins anew
+      running.process.reset();  // the next call begins anew
     }
   }
-  if (readers_.empty()) running_->window.release();
+  if (running.open.empty()) running.window.release();
 }
 
 }  // namespace

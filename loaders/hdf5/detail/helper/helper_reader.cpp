@@ -8,17 +8,17 @@
 namespace headrace::inline v1::detail {
 namespace {
 
-constexpr std::size_t most_work = std::size_t{32} << 20, most_rows = 256;
+constexpr std::size_t most_work = std::size_t{32} << 20, most_window = std::size_t{1} << 20;
+constexpr std::size_t most_rows = 256;
 
 class HelperReader final : public LibraryReader {
  public:
-  HelperReader(HelperRows& helper, std::size_t number, const Hdf5Dataset& dataset,
-               std::size_t cache_bytes)
+  HelperReader(HelperRows& helper, const HelperDataset& opened, const Hdf5Dataset& dataset)
       : helper_(helper),
-        number_(number),
+        opened_(opened),
         dataset_(dataset),
-        held_bytes_(cache_bytes + 4 * dataset.chunk_bytes) {}
-  ~HelperReader() override { helper_.close_reader(number_); }
+        held_bytes_(opened.cache_bytes + 4 * dataset.chunk_bytes) {}
+  ~HelperReader() override { helper_.close_reader(opened_.number); }
 
   void read(std::span<const SortedRow> rows) override {
     for (std::size_t first = 0; first < rows.size(); first += at_once())
@@ -29,7 +29,7 @@ class HelperReader final : public LibraryReader {
     const std::size_t bytes =
         static_cast<std::size_t>(count * dataset_.inner_rows()) * dataset_.row_bytes;
     WireWriter message;
-    message.value(std::uint64_t{number_});
+    message.value(std::uint64_t{opened_.number});
     message.value(first);
     message.value(count);
     helper_.read(question(HelperCall::read_places, bytes + dataset_.chunk_bytes, 1), message, bytes,
@@ -39,9 +39,11 @@ class HelperReader final : public LibraryReader {
   std::size_t bytes() const override { return held_bytes_ + at_once() * dataset_.row_bytes; }
 
  private:
-  /// Few enough that a row that never comes is soon known for one.
+  /// Few enough that a row that never comes is soon known for one, and that take little memory.
   std::size_t at_once() const {
-    return std::clamp<std::size_t>(most_work / row_work(), 1, most_rows);
+    const std::size_t rows = std::min(most_work / row_work(),
+                                      most_window / std::max<std::size_t>(dataset_.row_bytes, 1));
+    return std::clamp<std::size_t>(rows, 1, most_rows);
   }
   std::size_t row_work() const { return dataset_.row_bytes + dataset_.chunk_bytes; }
 
@@ -51,12 +53,13 @@ class HelperReader final : public LibraryReader {
             .work = work,
             .rows = rows,
             .memory = held_bytes_ + work,
-            .answer = 0};
+            .answer = 0,
+            .of = &opened_};
   }
 
   void read_some(std::span<const SortedRow> rows) {
     WireWriter message;
-    message.value(std::uint64_t{number_});
+    message.value(std::uint64_t{opened_.number});
     std::vector<std::int64_t> indices;
     for (const SortedRow& row : rows)
       indices.push_back(row.index);
@@ -71,16 +74,16 @@ class HelperReader final : public LibraryReader {
   }
 
   HelperRows& helper_;
-  std::size_t number_;
+  HelperDataset opened_;
   Hdf5Dataset dataset_;
   std::size_t held_bytes_;
 };
 
 }  // namespace
 
-std::unique_ptr<LibraryReader> helper_reader(HelperRows& rows, std::size_t number,
-                                             const Hdf5Dataset& dataset, std::size_t cache_bytes) {
-  return std::make_unique<HelperReader>(rows, number, dataset, cache_bytes);
+std::unique_ptr<LibraryReader> helper_reader(HelperRows& rows, const HelperDataset& opened,
+                                             const Hdf5Dataset& dataset) {
+  return std::make_unique<HelperReader>(rows, opened, dataset);
 }
 
 }  // namespace headrace::inline v1::detail

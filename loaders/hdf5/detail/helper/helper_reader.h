@@ -8,6 +8,13 @@
 
 namespace headrace::inline v1::detail {
 
+/// A dataset that a helper has open for rows, or will.
+struct HelperDataset {
+  std::size_t number;   ///< among all that were ever opened
+  std::size_t dataset;  ///< of its description
+  std::size_t cache_bytes;
+};
+
 /// What a helper is asked, for the limits of the call and for what is said when it ends at it.
 struct HelperQuestion {
   HelperCall kind;
@@ -16,6 +23,7 @@ struct HelperQuestion {
   std::size_t rows = 0;                        ///< that it looks for
   std::size_t memory = 0;                      ///< bytes that it takes beside what any call does
   std::size_t answer = std::size_t{64} << 20;  ///< bytes, at most
+  const HelperDataset* of = nullptr;           ///< must be open for it
 };
 
 /// A helper that hands rows over through memory that both sides see.
@@ -30,8 +38,8 @@ class HelperRows {
   ~HelperRows() = default;
 };
 
-/// The reader of that number, which the helper has opened. `rows` must outlive it.
-std::unique_ptr<LibraryReader> helper_reader(HelperRows& rows, std::size_t number,
-                                             const Hdf5Dataset& dataset, std::size_t cache_bytes);
+/// A reader of that dataset. `rows` must outlive it.
+std::unique_ptr<LibraryReader> helper_reader(HelperRows& rows, const HelperDataset& opened,
+                                             const Hdf5Dataset& dataset);
 
 }  // namespace headrace::inline v1::detail

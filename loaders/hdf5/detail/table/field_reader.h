@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace headrace::inline v1::detail {
 
@@ -33,14 +34,26 @@ void load_resident(const OpenedFile& file, const Hdf5Dataset& dataset, std::byte
 std::unique_ptr<FieldReader> make_pread_field(std::shared_ptr<const DataFile> file,
                                               const Hdf5Dataset& dataset);
 
-/// Rows out of chunks that are decoded here and kept in at most `memory` bytes (but one chunk
-/// always). For datasets with chunks.
-std::unique_ptr<FieldReader> make_chunked_field(std::shared_ptr<const DataFile> file,
-                                                const Hdf5Dataset& dataset, std::size_t memory);
+/// A dataset with chunks, and its file.
+struct ChunkedPart {
+  std::shared_ptr<const DataFile> file;
+  Hdf5Dataset dataset;
+};
 
-/// Rows through the library, sorted so that a chunk is decoded once a call, with a cache of at most
-/// `memory` bytes.
-std::unique_ptr<FieldReader> make_library_field(std::shared_ptr<LibraryAccess> library,
-                                                const Hdf5Dataset& dataset, std::size_t memory);
+/// Rows out of chunks that are decoded here and kept in at most `memory` bytes, those of all parts
+/// together (but one chunk always). One reader a part; their indexes are not counted.
+std::vector<std::unique_ptr<FieldReader>> make_chunked_fields(std::vector<ChunkedPart> parts,
+                                                              std::size_t memory);
+
+/// A dataset, and who reads it.
+struct LibraryPart {
+  std::shared_ptr<LibraryAccess> library;
+  Hdf5Dataset dataset;
+};
+
+/// Rows through the library, sorted so that a chunk is decoded once a call. All parts together take
+/// at most `memory` bytes (but one is always open). One reader a part. Throws what opening throws.
+std::vector<std::unique_ptr<FieldReader>> make_library_fields(std::vector<LibraryPart> parts,
+                                                              std::size_t memory);
 
 }  // namespace headrace::inline v1::detail

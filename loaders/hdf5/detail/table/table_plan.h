@@ -41,6 +41,7 @@ struct TablePlan {
   std::vector<std::string> notes;
   std::vector<Hdf5Attribute> attributes;
   std::int64_t rows = 0;
+  std::size_t index_bytes = 0;  ///< of the chunks that are read one by one
 };
 
 /// Opens the files and describes the fields. Throws as Hdf5Table's constructor.
