@@ -1,3 +1,4 @@
+#include <headrace/engine/base/bounded_wait.h>
 #include <headrace/engine/base/internal/home_process.h>
 #include <headrace/monitor/detail/event_record.h>
 #include <headrace/monitor/event_file.h>
@@ -92,7 +93,9 @@ void EventFile::add(std::string_view message) {
     give_up("a process that was forked from the file's own");
   if (gave_up_) return;
   waiting_ += detail::record_of(message);
-  if (waiting_.size() > most_waiting || Clock::now() - last_flush_ >= options_.flush_every) flush();
+  if (waiting_.size() > most_waiting ||
+      Clock::now() - last_flush_ >= bounded_wait(options_.flush_every))
+    flush();
 }
 
 void EventFile::flush() {

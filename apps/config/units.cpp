@@ -32,6 +32,9 @@ constexpr std::array<Unit, 14> byte_units{{{"", 1},
 constexpr std::array<Unit, 7> time_units{
     {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}}};
 
+constexpr double longest_duration_s =
+    100.0 * 365 * 86400;  // clocks know no more than three times that
+
 struct Quantity {
   double number = 0.0;
   std::string_view unit;
@@ -85,7 +88,9 @@ std::optional<Duration> parse_duration(std::string_view text) {
   if (!quantity) return std::nullopt;
   const auto factor = factor_of(time_units, quantity->unit);
   if (!factor) return std::nullopt;
-  return Duration{quantity->number * *factor};
+  const double seconds = quantity->number * *factor;
+  if (seconds > longest_duration_s) return std::nullopt;
+  return Duration{seconds};
 }
 
 std::string format_exact(Bytes bytes) {

@@ -28,7 +28,8 @@ struct Duration {
 /// allowed.
 HEADRACE_API std::optional<Bytes> parse_bytes(std::string_view text);
 
-/// Nothing for text that is no duration, lacks its unit or is negative. Units: ns us ms s min h d.
+/// Nothing for text that is no duration, lacks its unit, is negative or more than a century. Units:
+/// ns us ms s min h d.
 HEADRACE_API std::optional<Duration> parse_duration(std::string_view text);
 
 /// Exact, in the largest unit that divides it: "10GiB", "1000B". parse_bytes gives the same value

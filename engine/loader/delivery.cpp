@@ -1,4 +1,5 @@
 // The consumer's side of a loader: delivery in order, errors, batches that nobody wants any more.
+#include <headrace/engine/base/bounded_wait.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/loader/detail/loader_core.h>
 #include <headrace/engine/loader/detail/waiting_scope.h>
@@ -19,7 +20,7 @@ NextBatch LoaderCore::next(std::chrono::nanoseconds timeout, std::stop_token sto
   if (!consuming_ && !closed_) begin_default_epoch(lock);
   Deadline deadline;
   if (timeout != std::chrono::nanoseconds::max())
-    deadline = std::chrono::steady_clock::now() + timeout;
+    deadline = std::chrono::steady_clock::now() + bounded_wait(timeout);
   for (;;) {
     drop_unwanted(lock);
     if (closed_) throw PipelineError(who() + "the loader was closed while a batch was asked for");

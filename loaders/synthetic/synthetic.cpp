@@ -1,3 +1,4 @@
+#include <headrace/engine/base/bounded_wait.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/engine/tensor/huge_pages.h>
@@ -126,7 +127,7 @@ void SyntheticSource::pass(std::int64_t index) const {
     std::this_thread::sleep_for(options_.delay);
     return;
   }
-  const auto end = std::chrono::steady_clock::now() + options_.delay;
+  const auto end = std::chrono::steady_clock::now() + bounded_wait(options_.delay);
   while (std::chrono::steady_clock::now() < end) {
   }
 }

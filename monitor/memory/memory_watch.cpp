@@ -1,3 +1,4 @@
+#include <headrace/engine/base/bounded_wait.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/home_process.h>
 #include <headrace/monitor/memory/memory_watch.h>
@@ -39,7 +40,7 @@ void MemoryWatch::run(const std::stop_token& stop) {
   std::unique_lock lock(sleeping);
   while (!stop.stop_requested()) {
     look();
-    thread_->wake.wait_for(lock, stop, options_.period, [] { return false; });
+    thread_->wake.wait_for(lock, stop, bounded_wait(options_.period), [] { return false; });
   }
 }
 

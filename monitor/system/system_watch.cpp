@@ -1,3 +1,4 @@
+#include <headrace/engine/base/bounded_wait.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/home_process.h>
 #include <headrace/monitor/system/detail/watch_pace.h>
@@ -72,7 +73,8 @@ void SystemWatch::run(const std::stop_token& stop) {
   double wait_s = std::chrono::duration<double>(options_.period).count();
   begin();
   for (bool last = false; !last;) {
-    thread_->wake.wait_for(lock, stop, std::chrono::duration<double>(wait_s), [] { return false; });
+    thread_->wake.wait_for(lock, stop, bounded_wait(std::chrono::duration<double>(wait_s)),
+                           [] { return false; });
     last = stop.stop_requested();
     if (last) std::this_thread::sleep_until(sampled_at_ + shortest_interval);
     try {

@@ -208,6 +208,28 @@ TEST_CASE("next() with a time limit says timeout and loses nothing") {
   CHECK(next.batch.number() == 0);
 }
 
+TEST_CASE("next() waits for the longest times that there are") {
+  Watchdog watchdog("long timeouts");
+  using std::chrono::nanoseconds;
+  for (const nanoseconds timeout :
+       {nanoseconds::max() - 1ns, nanoseconds::max() / 2 * 2, nanoseconds(24h * 365 * 290)}) {
+    std::atomic<bool> open = false;
+    Loader loader = Pipeline::from(table({.records = 16, .blocking = true},
+                                         [&open](std::int64_t) {
+                                           while (!open)
+                                             std::this_thread::sleep_for(1ms);
+                                         }))
+                        .batch({.size = 8})
+                        .build({.runtime = Runtime({.threads = 2})});
+    std::jthread other([&open] {
+      std::this_thread::sleep_for(20ms);
+      open = true;
+    });
+    CHECK(loader.next(timeout).status == NextBatch::Status::ready);
+    CHECK(loader.next(nanoseconds::min()).status != NextBatch::Status::stopped);
+  }
+}
+
 TEST_CASE("a stop token ends the wait from another thread") {
   Watchdog watchdog("stop token");
   std::atomic<bool> open = false;

@@ -26,7 +26,9 @@ TEST_CASE("durations are read with their unit and refused without") {
   CHECK(parse_duration("10min") == Duration{600});
   CHECK(parse_duration("1.5h") == Duration{5400});
   CHECK(parse_duration("0s") == Duration{0});
-  for (const char* text : {"", "20", "ms", "-1s", "1 m", "1S", "nan s"}) {
+  CHECK(parse_duration("36500d") == Duration{36500.0 * 86400});
+  for (const char* text :
+       {"", "20", "ms", "-1s", "1 m", "1S", "nan s", "36501d", "1000000000000000000s"}) {
     CAPTURE(text);
     CHECK_FALSE(parse_duration(text).has_value());
   }
