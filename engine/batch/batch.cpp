@@ -113,9 +113,11 @@ RowOrigins Batch::row_origins() const {
 Position Batch::position_after() const {
   const auto& order = *loan_->context().order;
   const auto& place = loan_->place();
+  // Where each rank has done as many rows of its share, those of the first lie in front.
+  const bool whole = last_ == place.size;
   return {.seed = order.seed(),
           .epoch = epoch(),
-          .position = place.after - std::max<std::int64_t>(place.rows - last_, 0),
+          .position = whole ? place.after : std::min(place.before + last_, place.after),
           .order_version = IndexStream::version};
 }
 

@@ -58,7 +58,9 @@ class HEADRACE_API Batch {
   std::vector<Origin> origins() const;
   /// The same for later: keeps nothing of the batch's memory.
   RowOrigins row_origins() const;
-  /// Where the stream goes on after rows(), as if the batch ended with them.
+  /// Where the stream goes on after rows(), as if the batch ended with them. With several ranks,
+  /// each of which has done as many rows, nothing is left out there; what the later ones have done
+  /// comes again.
   Position position_after() const;
 
   /// Another stream of the device uses the batch: it waits until the batch is ready, and the memory

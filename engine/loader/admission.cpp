@@ -28,6 +28,7 @@ BatchPlace LoaderCore::place_at(std::int64_t position) const {
   const std::int64_t global = std::min(batching.size, plan_->order_length - position);
   BatchPlace place;
   place.number = ceil_div(position, batching.size);
+  place.before = position;
   place.after = position + global;
   std::int64_t first = rank * plan_->rows;
   std::int64_t last = first + plan_->rows;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -102,6 +103,53 @@ TEST_CASE("the rows of a full batch are shared equally, a short tail as evenly a
     for (std::size_t k = 0; k < 8; ++k)
       CHECK(share[k].size() == 3);
     CHECK(share[8].size() <= 1);
+  }
+}
+
+TEST_CASE("a position after some rows of each rank's share leaves no sample out") {
+  Watchdog watchdog("positions of views");
+  const Runtime runtime({.threads = 2});
+  for (Tail tail : {Tail::shorter, Tail::drop, Tail::pad}) {
+    for (const int world : {1, 2, 3}) {
+      for (const std::int64_t rows : {1, 2, 3, 4, 6}) {
+        if (rows > 12 / world) continue;
+        const Job job{.records = 53, .tail = tail};
+        const Batches expected = share_of(job, {}, runtime);
+        std::set<std::string> all, done;
+        for (std::size_t k = 0; k < expected.size() / 2; ++k)
+          all.insert(expected[k].begin(), expected[k].end());
+        // All ranks leave the epoch within their last batch.
+        const auto last = static_cast<std::int64_t>(expected.size() / 2) - 1;
+        std::set<std::int64_t> places;
+        Position place;
+        for (int rank = 0; rank < world; ++rank) {
+          Loader loader = loader_of(job, {.rank = rank, .world = world}, runtime);
+          for (Batch& batch : loader.epoch(0)) {
+            const Batch view =
+                batch.number() < last ? batch : batch.rows(0, std::min(rows, batch.size()));
+            const std::vector<std::string> seen = rows_of(view);
+            done.insert(seen.begin(), seen.end());
+            if (batch.number() < last) continue;
+            place = view.position_after();
+            places.insert(place.position);
+          }
+        }
+        CAPTURE(world);
+        CAPTURE(rows);
+        CAPTURE(static_cast<int>(tail));
+        if (tail != Tail::shorter) CHECK(places.size() == 1);
+        place.position = *places.begin();
+        // A tail that is dropped is another one behind another place.
+        const Tail kept = tail == Tail::drop ? Tail::shorter : tail;
+        Loader rest = loader_of({.records = 53, .tail = kept}, {}, runtime);
+        rest.seek(place);
+        for (Batch& batch : rest.epoch(0)) {
+          const std::vector<std::string> seen = rows_of(batch);
+          done.insert(seen.begin(), seen.end());
+        }
+        CHECK(std::ranges::includes(done, all));
+      }
+    }
   }
 }
 

@@ -26,7 +26,7 @@ inline std::int64_t position_behind(const Batch& batch, BatchRows rows) {
 // Whether all rows from there on fill up the epoch's last batch: smaller batches would end before.
 // Rows that a rule for bad samples has left out are none of these.
 inline bool is_padding_from(const Batch& batch, std::int64_t row) {
-  return row < batch.size() && batch.rows(0, row).position_after() == batch.position_after();
+  return row < batch.size() && batch.rows(row, row + 1).origins().front().position < 0;
 }
 
 }  // namespace headrace::inline v1::training::detail
