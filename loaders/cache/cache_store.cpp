@@ -1,19 +1,14 @@
 #include <headrace/engine/base/internal/home_process.h>
 #include <headrace/engine/base/internal/own_heap.h>
-#include <headrace/loaders/cache/decoded_cache.h>
+#include <headrace/loaders/cache/detail/cache_table.h>
 #include <headrace/loaders/file/cached_file.h>
-#include <headrace/loaders/file/file_descriptor.h>
 #include <headrace/loaders/file/printable.h>
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <mutex>
-#include <shared_mutex>
-#include <unordered_map>
-#include <vector>
 
 namespace headrace::inline v1 {
 namespace {
@@ -24,74 +19,9 @@ std::size_t aligned(std::size_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-struct Free {
-  void operator()(void* memory) const noexcept { std::free(memory); }
-};
-
 }  // namespace
 
 namespace detail {
-
-/// Names, dtypes and shapes of a sample's fields and where each lies; shared by samples alike.
-struct CacheStore::Layout {
-  struct Field {
-    std::string name;
-    DType dtype;
-    Shape shape;
-    std::size_t offset;
-  };
-  std::vector<Field> fields;
-  std::size_t bytes = 0;
-};
-
-struct CacheStore::Entry {
-  const Layout* layout = nullptr;
-  std::unique_ptr<std::byte, Free> memory;
-  std::uint64_t offset = 0;  ///< on disk
-};
-
-struct CacheStore::Table {
-  Table(std::int64_t size, const DecodedCacheOptions& options)
-      : entries(static_cast<std::size_t>(size)), most(options.bytes) {
-    if (options.folder.empty()) return;
-    file = nameless_file(options.folder, "headrace-cache-XXXXXX");
-    if (file.number() < 0) {
-      throw ResourceError("[cache] " + printable(options.folder.native()) +
-                          ": a file must be made there, got: " + error_text());
-    }
-  }
-  ~Table() {
-    for (auto& entry : entries)
-      delete entry.load(std::memory_order_relaxed);
-  }
-
-  const Entry* find(std::int64_t index) const noexcept {
-    return entries[static_cast<std::size_t>(index)].load(std::memory_order_acquire);
-  }
-
-  /// Held while an entry's memory is read, and alone while entries are let go of. Several, so that
-  /// readers share no line.
-  std::shared_mutex& reading(std::int64_t index) const noexcept {
-    return locks[static_cast<std::size_t>(index) % locks.size()].mutex;
-  }
-
-  struct alignas(64) Lock {
-    std::shared_mutex mutex;
-  };
-  mutable std::array<Lock, 64> locks;
-  std::vector<std::atomic<const Entry*>> entries;
-  std::mutex mutex;  ///< of the layouts
-  std::unordered_map<std::string, std::unique_ptr<const Layout>> layouts;
-  FileDescriptor file{-1};
-  std::atomic<std::size_t> most;  ///< that may be taken
-  std::atomic<std::size_t> taken{0};
-  std::atomic<std::uint64_t> file_end{0};
-  std::atomic<std::int64_t> samples{0};
-  mutable std::atomic<std::int64_t> hits{0};
-  std::atomic<std::int64_t> misses{0};
-  std::atomic<bool> full{false};
-  std::atomic<bool> failed{false};
-};
 
 CacheStore::CacheStore(std::shared_ptr<const Source> source, const DecodedCacheOptions& options)
     : source_(std::move(source)), options_(options) {
@@ -102,7 +32,7 @@ CacheStore::CacheStore(std::shared_ptr<const Source> source, const DecodedCacheO
         "it may take");
   }
   table_ = std::make_unique<const PerProcess<Table>>(
-      [this] { return std::make_unique<Table>(source_->size(), options_); });
+      [this] { return std::make_unique<Table>(options_); });
 }
 
 CacheStore::Table& CacheStore::table() const {
@@ -110,7 +40,7 @@ CacheStore::Table& CacheStore::table() const {
 }
 
 std::size_t CacheStore::most_bytes(const Schema& kept) {
-  std::size_t bytes = sizeof(Entry) + alignment;
+  std::size_t bytes = Table::place_bytes + alignment;
   for (const FieldSpec& field : kept)
     bytes += aligned(field.row_bytes());
   return bytes;
@@ -119,9 +49,9 @@ std::size_t CacheStore::most_bytes(const Schema& kept) {
 CacheStore::~CacheStore() = default;
 
 std::size_t CacheStore::resident_bytes() const {
-  const std::size_t places = table().entries.size() * sizeof(void*);
-  if (!on_disk()) return source_->resident_bytes() + places + options_.bytes;
-  return source_->resident_bytes() + places + table().entries.size() * sizeof(Entry);
+  if (!on_disk()) return source_->resident_bytes() + options_.bytes;
+  const std::int64_t samples = std::max<std::int64_t>(source_->size(), table().samples);
+  return source_->resident_bytes() + static_cast<std::size_t>(samples) * Table::place_bytes;
 }
 
 bool CacheStore::load(const Entry& entry, Sample& sample, bool may_wait) const {
@@ -148,36 +78,49 @@ bool CacheStore::load(const Entry& entry, Sample& sample, bool may_wait) const {
 }
 
 // What is in memory is copied by the step, on a worker.
-bool CacheStore::fetch(std::int64_t index, Sample& sample, bool may_wait, bool& waits) const {
-  const Entry* entry = table().find(index);
+bool CacheStore::fetch(const CacheKey& key, Sample& sample, bool may_wait, bool& waits) const {
+  const Entry* entry = nullptr;  // on disk it stays
+  {
+    Table::Stripe& stripe = table().stripe(key);
+    const std::shared_lock lock(stripe.mutex);
+    entry = stripe.find(key);
+  }
   if (entry == nullptr) return false;
   if (on_disk() && !load(*entry, sample, may_wait)) {
     waits = true;
     return false;
   }
-  sample.set_scalar<std::int64_t>(mark, on_disk() ? -1 - index : index);
+  set_mark(sample, key, on_disk());
   return true;
 }
 
-bool CacheStore::complete(Sample& sample, std::int64_t& index) const {
-  index = sample[mark].item<std::int64_t>();
+void CacheStore::set_mark(Sample& sample, const CacheKey& key, bool whole) {
+  auto* said = sample.make(mark, DType::int64, Shape{2}).data<std::int64_t>();
+  said[0] = whole ? -1 - key.index : key.index;
+  said[1] = key.part;
+}
+
+bool CacheStore::complete(Sample& sample, CacheKey& key) const {
+  const auto* said = sample[mark].data<std::int64_t>();
+  key = {said[0], said[1]};
   sample.remove(mark);
-  const bool loaded = index < 0;
+  const bool loaded = key.index < 0;
   if (loaded) {
     table().hits.fetch_add(1, std::memory_order_relaxed);
     return true;
   }
   if (on_disk()) return false;
   {
-    const std::shared_lock lock(table().reading(index));
-    if (const Entry* entry = table().find(index)) {
+    Table::Stripe& stripe = table().stripe(key);
+    const std::shared_lock lock(stripe.mutex);
+    if (const Entry* entry = stripe.find(key)) {
       load(*entry, sample, true);
       table().hits.fetch_add(1, std::memory_order_relaxed);
       return true;
     }
   }
   // Let go of since the source was passed over for it.
-  if (sample.names().empty()) source_->read(index, sample);
+  if (sample.names().empty()) source_->read(key.index, sample);
   return false;
 }
 
@@ -236,38 +179,44 @@ bool CacheStore::store(Entry& entry, const Sample& sample) {
   return true;
 }
 
-void CacheStore::keep(std::int64_t index, const Sample& sample) {
-  table().misses.fetch_add(1, std::memory_order_relaxed);
-  if (table().full || table().failed || table().find(index) != nullptr) return;
+void CacheStore::keep(const CacheKey& key, const Sample& sample) {
+  Table& table = this->table();
+  table.misses.fetch_add(1, std::memory_order_relaxed);
+  if (table.full || table.failed) return;
   const OwnHeap kept;
-  auto entry = std::make_unique<Entry>();
-  entry->layout = layout_of(sample);
-  const std::size_t bytes = entry->layout->bytes + (on_disk() ? 0 : sizeof(Entry) + alignment);
+  Entry entry{.layout = layout_of(sample)};
+  const std::size_t bytes = bytes_of(entry);
   if (!reserve(bytes)) return;
-  const Entry* nothing = nullptr;
-  auto& place = table().entries[static_cast<std::size_t>(index)];
-  if (store(*entry, sample) &&
-      place.compare_exchange_strong(nothing, entry.get(), std::memory_order_acq_rel)) {
-    entry.release();
-    table().samples.fetch_add(1, std::memory_order_relaxed);
-  } else {
-    table().taken.fetch_sub(bytes);
+  if (store(entry, sample)) {
+    Table::Stripe& stripe = table.stripe(key);
+    const std::lock_guard lock(stripe.mutex);
+    if (stripe.entries.try_emplace(key, std::move(entry)).second) {
+      table.samples.fetch_add(1, std::memory_order_relaxed);
+      return;
+    }
   }
+  table.taken.fetch_sub(bytes);
+}
+
+std::size_t CacheStore::bytes_of(const Entry& entry) const {
+  return entry.layout->bytes + (on_disk() ? 0 : Table::place_bytes + alignment);
 }
 
 std::size_t CacheStore::shrink(std::size_t bytes) {
   if (on_disk()) return 0;
-  table().most = std::min(table().most.load(), bytes);
+  Table& table = this->table();
+  table.most = std::min(table.most.load(), bytes);
   std::size_t gone = 0;
-  for (std::size_t place = table().entries.size(); place-- > 0 && table().taken > bytes;) {
-    const std::lock_guard lock(table().reading(static_cast<std::int64_t>(place)));
-    const std::unique_ptr<const Entry> entry(
-        table().entries[place].exchange(nullptr, std::memory_order_acq_rel));
-    if (!entry) continue;
-    const std::size_t freed = entry->layout->bytes + sizeof(Entry) + alignment;
-    table().taken -= freed;
-    --table().samples;
-    gone += freed;
+  for (Table::Stripe& stripe : table.stripes) {
+    const std::lock_guard lock(stripe.mutex);
+    while (!stripe.entries.empty() && table.taken > bytes) {
+      const auto last = std::prev(stripe.entries.end());
+      const std::size_t freed = bytes_of(last->second);
+      stripe.entries.erase(last);
+      table.taken -= freed;
+      --table.samples;
+      gone += freed;
+    }
   }
   return gone;
 }

@@ -12,20 +12,22 @@ class CachedSource final : public Source {
   std::int64_t size() const override { return source().size(); }
   Schema fields() const override {
     Schema schema = source().fields();
-    schema.put(FieldSpec::fixed(detail::CacheStore::mark, DType::int64, Shape{}));
+    schema.put(FieldSpec::fixed(detail::CacheStore::mark, DType::int64, Shape{2}));
     return schema;
   }
   void read(std::int64_t index, Sample& sample) const override {
+    const detail::CacheKey key{index, sample.origin().part};
     bool waits = false;
-    if (store_->fetch(index, sample, true, waits)) return;
+    if (store_->fetch(key, sample, true, waits)) return;
     source().read(index, sample);
-    sample.set_scalar<std::int64_t>(detail::CacheStore::mark, index);
+    detail::CacheStore::set_mark(sample, key);
   }
   bool read_now(std::int64_t index, Sample& sample) const override {
+    const detail::CacheKey key{index, sample.origin().part};
     bool waits = false;
-    if (store_->fetch(index, sample, false, waits)) return true;
+    if (store_->fetch(key, sample, false, waits)) return true;
     if (waits || !source().read_now(index, sample)) return false;
-    sample.set_scalar<std::int64_t>(detail::CacheStore::mark, index);
+    detail::CacheStore::set_mark(sample, key);
     return true;
   }
   bool blocking() const override { return source().blocking() || store_->on_disk(); }

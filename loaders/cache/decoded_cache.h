@@ -6,6 +6,7 @@
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/engine/sample/source.h>
 
+#include <compare>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -60,10 +61,11 @@ std::string cached_name(const Op& op) {
 ///         .then(cache.keep(DecodeImage{.crop = ResizeTo{256, 256}}))
 ///         .then(HorizontalFlip{})
 ///
-/// A kept record is neither read nor decoded again; the bytes are the same with and without. What
-/// came first stays: with every record once an epoch no other choice keeps more. One cache may
-/// serve several loaders at once. The forecast counts `bytes` with the source. Thread-safe. A
-/// process that is forked later begins with nothing kept, in a file of its own.
+/// A kept record is neither read nor decoded again; the bytes are the same with and without. Each
+/// part of a record (Expanded) is a sample of its own. What came first stays: with every record
+/// once an epoch no other choice keeps more. One cache may serve several loaders at once. The
+/// forecast counts `bytes` with the source. Thread-safe. A process that is forked later begins with
+/// nothing kept, in a file of its own.
 class HEADRACE_API DecodedCache {
  public:
   /// Throws ConfigError without a source or bytes, ResourceError when no file can be made in the
@@ -127,6 +129,13 @@ class WeakCache {
 
 namespace detail {
 
+/// What a kept sample is of.
+struct CacheKey {
+  std::int64_t index = 0;
+  std::int64_t part = 0;  ///< of the record, as its sample's origin says
+  friend auto operator<=>(const CacheKey&, const CacheKey&) = default;
+};
+
 /// What is kept, behind source and step.
 class HEADRACE_API CacheStore {
  public:
@@ -145,11 +154,13 @@ class HEADRACE_API CacheStore {
 
   /// Fills the sample from what is kept, or leaves that to the step; false when the record is not
   /// kept. `may_wait` allows for a disk.
-  bool fetch(std::int64_t index, Sample& sample, bool may_wait, bool& waits) const;
-  /// For the step: takes the mark out; true when the sample is whole now. Else `index` is set, and
+  bool fetch(const CacheKey& key, Sample& sample, bool may_wait, bool& waits) const;
+  /// Marks a sample that the source has made.
+  static void set_mark(Sample& sample, const CacheKey& key, bool whole = false);
+  /// For the step: takes the mark out; true when the sample is whole now. Else `key` is set, and
   /// the sample is as the source makes it.
-  bool complete(Sample& sample, std::int64_t& index) const;
-  void keep(std::int64_t index, const Sample& sample);
+  bool complete(Sample& sample, CacheKey& key) const;
+  void keep(const CacheKey& key, const Sample& sample);
   std::size_t shrink(std::size_t bytes);
   /// The fields without the mark. Throws ConfigError where there is none: the source is another.
   static Schema without_mark(const Schema& in);
@@ -165,6 +176,7 @@ class HEADRACE_API CacheStore {
   const Layout* layout_of(const Sample& sample);
   bool reserve(std::size_t bytes);
   bool store(Entry& entry, const Sample& sample);
+  std::size_t bytes_of(const Entry& entry) const;
   void give_up(const std::string& reason) const;
   bool load(const Entry& entry, Sample& sample, bool may_wait) const;
 
@@ -202,11 +214,11 @@ class DecodedCache::Kept {
   }
 
   void operator()(Sample& sample) const {
-    std::int64_t index = 0;
-    if (store_->complete(sample, index)) return;
+    detail::CacheKey key;
+    if (store_->complete(sample, key)) return;
     Random none;
     std::apply([&](const Ops&... op) { (detail::call_step(op, sample, none), ...); }, ops_);
-    store_->keep(index, sample);
+    store_->keep(key, sample);
   }
 
  private:

@@ -166,6 +166,50 @@ TEST_CASE("the bytes are the same with and without a cache, in memory and on dis
   CHECK(std::filesystem::is_empty(folder / ""));
 }
 
+namespace {
+
+/// A step that makes another sample of each part of a record.
+struct AddPart {
+  std::string name() const { return "tile"; }
+  void operator()(Sample& sample) const {
+    auto* x = sample["x"].data<std::int32_t>();
+    for (int i = 0; i < 16; ++i)
+      x[i] += static_cast<std::int32_t>(1'000'000 * (1 + sample.origin().part));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the parts of a record are kept one by one, with the cache inside and outside") {
+  const test::TemporaryFolder folder;
+  const std::int64_t each = 3;
+  const auto counted = std::make_shared<const Counted>();
+  const auto parts = std::make_shared<const Expanded>(counted, each);
+  const auto run = [](std::shared_ptr<const Source> source, auto step, int threads) {
+    return three_epochs(Pipeline::from(std::move(source)).order(Shuffled{.seed = 3}).then(step),
+                        threads);
+  };
+  const Bytes expected = run(parts, AddPart(), 2);
+  for (const int threads : {1, 2, 8}) {
+    for (const bool disk : {false, true}) {
+      CAPTURE(threads);
+      CAPTURE(disk);
+      const DecodedCacheOptions options{.bytes = plenty,
+                                        .folder = disk ? folder / "" : std::filesystem::path()};
+      const DecodedCache inside(counted, options);
+      CHECK(run(std::make_shared<const Expanded>(inside.source(), each), inside.keep(AddPart()),
+                threads) == expected);
+      CHECK(inside.stats().samples == each * counted_records);
+      CHECK(inside.stats().hits >= each * counted_records);
+      static_cast<void>(inside.shrink(0));
+      CHECK(inside.stats().samples == (disk ? each * counted_records : 0));
+      const DecodedCache outside(parts, options);
+      CHECK(run(outside.source(), outside.keep(AddPart()), threads) == expected);
+      CHECK(outside.stats().samples == each * counted_records);
+    }
+  }
+}
+
 TEST_CASE("a step that is not the same every time is seen by that comparison") {
   const DecodedCache cache(std::make_shared<Counted>(), {.bytes = plenty});
   CHECK(cached(cache, 1, Liar()) != plain(1, Liar()));
