@@ -6,6 +6,7 @@
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/random.h>
+#include <headrace/loaders/file/file_identity.h>
 #include <headrace/loaders/volume/chunk_store_writer.h>
 #include <headrace/loaders/volume/derived_volumes.h>
 #include <headrace/loaders/volume/nnunet_raw.h>
@@ -144,15 +145,16 @@ ExitCode pack_as_data_set(const PackVolumesOptions& options, std::size_t memory)
   return pack_data_set(packing);
 }
 
-/// Size and time of a file, or of what a folder holds, and what is made of it.
+/// A file, or what a folder holds, as it is now, and what is made of it.
 std::uint64_t mark_of(const fs::path& path, const PackVolumesOptions& options) {
-  std::string text = fmt::format("{} {} {} {}", options.dataset, options.median, options.labels,
-                                 fmt::join(options.spacing, ","));
-  for (const fs::path& file : files_of_volume(path)) {
-    std::error_code none;
-    text += fmt::format("\n{} {} {}", file.string(), fs::file_size(file, none),
-                        fs::last_write_time(file, none).time_since_epoch().count());
-  }
+  const std::vector<fs::path> files = files_of_volume(fs::canonical(path));
+  std::string text = fmt::format(
+      "{} {} {} {} {}", options.dataset, options.median, options.labels,
+      fmt::join(options.spacing, ","),
+      detail::mark_of_files(
+          files.size(), [&files](std::size_t i) { return files[i]; }, threads_of(options.threads)));
+  for (const fs::path& file : files)
+    text += "\n" + file.string();
   return hash_name(text);
 }
 

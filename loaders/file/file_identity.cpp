@@ -1,10 +1,13 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/crc32c.h>
+#include <headrace/engine/base/random.h>
 #include <headrace/loaders/file/file_descriptor.h>
 #include <headrace/loaders/file/file_identity.h>
 #include <headrace/loaders/file/printable.h>
+#include <headrace/loaders/internal/in_parallel.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <span>
@@ -90,6 +93,34 @@ std::uint64_t content_sample(const std::filesystem::path& file) {
 
 std::uint64_t content_sum(const std::filesystem::path& file) {
   return sum_of(file, true);
+}
+
+std::uint64_t mark_of_files(std::size_t count,
+                            const std::function<std::filesystem::path(std::size_t)>& file,
+                            int threads) {
+  constexpr std::size_t sampled = 64;
+  const std::size_t step = std::max<std::size_t>(1, count / sampled);
+  std::atomic<std::uint64_t> mark = 0;  // a sum: no file waits for the one before
+  const auto add = [&](std::size_t i) {
+    const std::filesystem::path path = file(i);
+    FileStamp stamp;
+    std::uint64_t content = 0;
+    try {
+      stamp = file_stamp(path);
+      if (i % step == 0) content = content_sample(path);
+    } catch (const ResourceError&) {
+      throw;
+    } catch (const Error&) {
+      // Whoever reads it says why.
+    }
+    std::string text;
+    for (const std::uint64_t number :
+         {std::uint64_t{i}, stamp.bytes, static_cast<std::uint64_t>(stamp.modified_ns), content})
+      text += std::to_string(number) + ' ';
+    mark += hash_name(text);
+  };
+  in_parallel(count, static_cast<std::size_t>(threads), [&add] { return add; });
+  return mark;
 }
 
 }  // namespace headrace::inline v1::detail

@@ -2,8 +2,10 @@
 
 #include <headrace/engine/base/export.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 
 namespace headrace::inline v1::detail {
 
@@ -25,5 +27,12 @@ HEADRACE_API std::uint64_t content_sample(const std::filesystem::path& file);
 
 /// The same of all its bytes.
 HEADRACE_API std::uint64_t content_sum(const std::filesystem::path& file);
+
+/// A hash of what files are now, whatever their names: their stamps, and content_sample() of 64 of
+/// them, evenly spread; one that cannot be read counts as empty. So many `threads` look at once.
+/// Throws ResourceError where the process lacks descriptors.
+HEADRACE_API std::uint64_t mark_of_files(
+    std::size_t count, const std::function<std::filesystem::path(std::size_t)>& file,
+    int threads = 1);
 
 }  // namespace headrace::inline v1::detail

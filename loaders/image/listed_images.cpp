@@ -10,6 +10,10 @@ namespace {
 
 constexpr std::size_t decoded_bytes_per_file_byte = 10;
 
+std::filesystem::path file_of(const detail::FileTable& files, std::int64_t index) {
+  return std::filesystem::path(files.root) / files.path(static_cast<std::size_t>(index));
+}
+
 }  // namespace
 
 ListedImages::ListedImages(std::string name, std::shared_ptr<const detail::ImageListing> listing)
@@ -25,6 +29,14 @@ bool ListedImages::has_masks() const noexcept {
 
 std::string_view ListedImages::path(std::int64_t index) const noexcept {
   return listing_->images.path(static_cast<std::size_t>(index));
+}
+
+std::filesystem::path ListedImages::image_file(std::int64_t index) const {
+  return file_of(listing_->images, index);
+}
+
+std::filesystem::path ListedImages::mask_file(std::int64_t index) const {
+  return has_masks() ? file_of(listing_->masks, index) : std::filesystem::path();
 }
 
 std::uint64_t ListedImages::image_bytes(std::int64_t index) const noexcept {

@@ -8,12 +8,14 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
 using headrace::detail::content_sample;
 using headrace::detail::content_sum;
 using headrace::detail::file_stamp;
+using headrace::detail::mark_of_files;
 using headrace::test::TemporaryFolder;
 namespace fs = std::filesystem;
 
@@ -78,4 +80,28 @@ TEST_CASE("a stamp holds size and time and follows links; what is not there is n
   CHECK_THROWS_WITH_AS(file_stamp(folder.path() / "none"),
                        doctest::Contains("none: cannot be read: No such file"),
                        headrace::ConfigError);
+}
+
+TEST_CASE(
+    "a mark of many files tells another time, sampled content and lack of one, on any threads") {
+  const TemporaryFolder folder;
+  std::vector<fs::path> files;
+  for (int i = 0; i < 200; ++i)
+    files.push_back(written(folder.path() / std::to_string(i), "content " + std::to_string(i)));
+  const auto mark = [&](int threads) {
+    return mark_of_files(
+        files.size(), [&](std::size_t i) { return files[i]; }, threads);
+  };
+  const auto before = mark(1);
+  CHECK(mark(4) == before);
+  const auto time = fs::last_write_time(files[0]);
+  written(files[0], "CONTENT 0");
+  fs::last_write_time(files[0], time);
+  const auto other_content = mark(1);
+  CHECK(other_content != before);
+  fs::last_write_time(files[101], time + std::chrono::seconds(1));
+  const auto other_time = mark(1);
+  CHECK(other_time != other_content);
+  fs::remove(files[150]);
+  CHECK(mark(1) != other_time);
 }

@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/random.h>
+#include <headrace/loaders/file/file_identity.h>
 #include <headrace/loaders/image/pack/detail/pack_file_writer.h>
 #include <headrace/loaders/image/pack/detail/pack_record.h>
 #include <headrace/loaders/image/pack/pack_images.h>
@@ -38,12 +39,23 @@ std::uint64_t mixed(std::uint64_t hash, std::string_view text) {
   return (hash ^ hash_name(text)) * 0x9e3779b97f4a7c15ULL + 1;
 }
 
+std::uint64_t mark_of(const ListedImages& source, int threads) {
+  const auto records = static_cast<std::size_t>(source.size());
+  const auto file = [&](std::size_t i) {
+    return i < records ? source.image_file(static_cast<std::int64_t>(i))
+                       : source.mask_file(static_cast<std::int64_t>(i - records));
+  };
+  return mixed(detail::mark_of_files(source.has_masks() ? 2 * records : records, file, threads),
+               source.image_file(0).native() + source.mask_file(0).native());
+}
+
 /// What a file begun before must have been made from, and how.
 std::uint64_t fingerprint_of(const ListedImages& source, const PackOptions& options) {
   std::uint64_t hash =
       mixed(0, std::to_string(options.crop_index ? options.index.segment_pixels : 0) + "," +
                    std::to_string(options.longest_side) + "," + std::to_string(options.quality) +
-                   "," + (options.skip_bad ? "skip" : "fail"));
+                   "," + (options.skip_bad ? "skip" : "fail") + "," +
+                   std::to_string(mark_of(source, options.threads)));
   const std::vector<double> weights = source.weights();
   const std::vector<std::int64_t> groups = source.groups();
   const std::vector<DataSplit> splits = source.splits();

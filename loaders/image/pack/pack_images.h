@@ -41,9 +41,11 @@ struct PackOptions {
 
 /// Writes images into one file for ImagePack. While it is being written it is called
 /// `file`.partial; when it is whole and on disk, it takes its name. An interrupted run, however it
-/// ended, goes on where it was if source and options are the same (else a new file is begun). The
-/// bytes do not depend on interruptions or threads. Throws ConfigError for options that cannot be
-/// right, DataError for a bad image (see skip_bad), ResourceError when the file cannot be written.
+/// ended, goes on where it was if source and options are the same, the source by the paths, sizes
+/// and times of its files and the content of some (else a new file is begun). The bytes do not
+/// depend on interruptions, threads, or where the source lies. Throws ConfigError for options that
+/// cannot be right, DataError for a bad image (see skip_bad), ResourceError when the file cannot be
+/// written.
 HEADRACE_API PackProgress pack_images(const ListedImages& source, const PackOptions& options);
 
 }  // namespace headrace::inline v1

@@ -3,8 +3,10 @@
 #include <headrace/loaders/volume/volume_writer.h>
 #include <headrace/tests/apps/started_program.h>
 #include <headrace/tests/loaders/volume/whole_volume.h>
+#include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/temporary_folder.h>
 
+#include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -88,6 +90,34 @@ TEST_CASE(
     CHECK_MESSAGE(packed.status == 0, packed.err);
   }
   CHECK(whole_volume(*open_volume(folder / "in/packed/a.hrv")) == voxels_of_test(shape));
+}
+
+TEST_CASE("a store begun of one volume is not gone on with for another of its name and size") {
+  const TemporaryFolder folder;
+  constexpr std::int64_t side = 96;
+  const VolumeInfo info{.shape = {1, side, side, side}};
+  for (const char* name : {"a", "b"}) {
+    std::vector<std::byte> voxels(side * side * side);
+    std::uint32_t noise = static_cast<std::uint32_t>(name[0]);
+    for (std::size_t i = voxels.size() / 4; i < voxels.size() / 4 * 3; ++i)
+      voxels[i] = static_cast<std::byte>((noise = noise * 1664525 + 1013904223) >> 28);
+    fs::create_directory(folder / name);
+    write_nifti(folder / name / "x.nii", info, voxels);
+    fs::last_write_time(folder / name / "x.nii", fs::last_write_time(folder / "a/x.nii"));
+  }
+  const auto words = [](const char* output) -> std::vector<std::string> {
+    return {"pack", "volumes", "x.nii", output,    "--chunk", "8",         "8",
+            "8",    "--codec", "zstd",  "--level", "19",      "--threads", "1"};
+  };
+  REQUIRE(run_headrace(folder / "b", words("../whole.hrv")).status == 0);
+  StartedProgram program(headrace_program(), words("../x.hrv"), {.folder = folder / "a"});
+  program.wait_until([&] { return fs::exists(folder / "x.hrv.partial"); });
+  program.signal(SIGTERM);
+  program.wait();
+  const Finished rest = run_headrace(folder / "b", words("../x.hrv"));
+  REQUIRE_MESSAGE(rest.status == 0, rest.err);
+  CHECK_MESSAGE(!contains(rest.out, "from an earlier run"), rest.out);
+  CHECK(content_of(folder / "x.hrv") == content_of(folder / "whole.hrv"));
 }
 
 TEST_CASE("steps that read through each other end with little memory") {

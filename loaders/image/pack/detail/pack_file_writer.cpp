@@ -58,6 +58,7 @@ void PackFileWriter::finish() {
   commit();
   header_.index_checksum = file_.index_checksum(header_.index_bytes);
   header_.file_bytes = round_up(end_, PackFormat::page);
+  header_.fingerprint = 0;  // nothing is gone on with: the same files give the same bytes anywhere
   file_.resize(header_.file_bytes);
   file_.write_header(header_.encode());
   file_.finish();
