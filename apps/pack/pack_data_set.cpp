@@ -145,6 +145,13 @@ ExitCode pack_data_set(const DataSetPacking& packing) {
                               .values = raw.values(),
                               .on_progress = [&](std::int64_t done, std::int64_t before,
                                                  std::int64_t) { view.show(done, kept = before); },
+                              .on_changed =
+                                  [&](std::int64_t files) {
+                                    view.say(fmt::format(
+                                        "{} files were changed since they were prepared; their "
+                                        "cases are prepared anew",
+                                        files));
+                                  },
                               .stop = signals.token()});
     seconds = view.seconds();
     view.end();

@@ -1,3 +1,4 @@
+#include <headrace/apps/feed/plan_table.h>
 #include <headrace/apps/task/volume_records.h>
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/engine/base/error.h>
@@ -173,6 +174,11 @@ std::vector<PreparedCase> prepare_volumes(const std::vector<NnUNetCase>& cases,
   Progress view("prepare", static_cast<std::int64_t>(cases.size()), "volumes");
   options.on_progress = [&](std::int64_t done, std::int64_t kept, std::int64_t all) {
     if (kept < all) view.show(done, kept);
+  };
+  options.on_changed = [](std::int64_t files) {
+    log_table(LogLevel::warning, fmt::format("[data] {} files of volumes were changed since they "
+                                             "were prepared; their cases are prepared anew",
+                                             files));
   };
   std::vector<PreparedCase> prepared = prepare_cases(cases, preparation, options);
   view.end();

@@ -56,7 +56,8 @@ struct OpenVolumes {
 std::filesystem::path prepared_folder(const std::filesystem::path& data,
                                       const VolumeSettings& volume);
 
-/// prepare_cases() that shows how far it is; `options.on_progress` is not looked at.
+/// prepare_cases() that shows how far it is, and logs how many files were changed since they were
+/// prepared; `options.on_progress` and `on_changed` are not looked at.
 std::vector<PreparedCase> prepare_volumes(const std::vector<NnUNetCase>& cases,
                                           PrepareOptions options,
                                           const VolumePreparation& preparation);

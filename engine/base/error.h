@@ -52,7 +52,8 @@ class HEADRACE_API DataError : public Error {
   Origin origin_;
 };
 
-/// The run cannot go on: loans exhausted, a budget of bad samples used up, a loader that is closed.
+/// The run cannot go on: loans exhausted, a budget of bad samples used up, a loader that is closed,
+/// a file that is changed while it is read.
 class HEADRACE_API PipelineError : public Error {
  public:
   using Error::Error;

@@ -7,9 +7,11 @@
 #include <headrace/loaders/internal/in_parallel.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
+#include <ctime>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,6 +35,18 @@ FileStamp stamp_of(const struct stat& status) {
   return {
       .bytes = static_cast<std::uint64_t>(status.st_size),
       .modified_ns = std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
+}
+
+/// UTC, to the nanosecond.
+std::string time_text(const FileStamp& stamp) {
+  constexpr std::int64_t second = 1'000'000'000;
+  const std::time_t whole = static_cast<std::time_t>(stamp.modified_ns / second);
+  std::tm utc{};
+  ::gmtime_r(&whole, &utc);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%F %T", &utc);
+  const std::string below = std::to_string(second + stamp.modified_ns % second);
+  return text.data() + ('.' + below.substr(1)) + " UTC";
 }
 
 /// Two sums of bytes that come in pieces.
@@ -85,6 +99,21 @@ FileStamp file_stamp(const std::filesystem::path& file) {
   struct stat status {};
   if (::stat(file.c_str(), &status) != 0) no_file(file, errno);
   return stamp_of(status);
+}
+
+FileStamp open_stamp(int descriptor) noexcept {
+  struct stat status {};
+  return ::fstat(descriptor, &status) == 0 ? stamp_of(status) : FileStamp{};
+}
+
+void require_unchanged(const std::string& name, const FileStamp& opened, const FileStamp& now) {
+  if (now == opened) return;
+  const auto text = [](const FileStamp& stamp) {
+    return std::to_string(stamp.bytes) + " bytes of " + time_text(stamp);
+  };
+  throw PipelineError("[files] " + name + ": must stay as it is while it is read, was " +
+                      text(opened) + ", is " + text(now) +
+                      "; leave it alone, or replace it by renaming a new one, and start again");
 }
 
 std::uint64_t content_sample(const std::filesystem::path& file) {

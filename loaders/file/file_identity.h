@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <string>
 
 namespace headrace::inline v1::detail {
 
@@ -18,6 +19,13 @@ struct FileStamp {
 
 /// Of the file that `file` or the link of that name leads to. Throws as file_failed() does.
 HEADRACE_API FileStamp file_stamp(const std::filesystem::path& file);
+/// Of an open file; all 0 where the system does not tell.
+HEADRACE_API FileStamp open_stamp(int descriptor) noexcept;
+
+/// Throws a PipelineError, which no rule for bad samples passes over, where the two differ: with
+/// `name` (printable), sizes and times.
+HEADRACE_API void require_unchanged(const std::string& name, const FileStamp& opened,
+                                    const FileStamp& now);
 
 /// 64 bits (CRC-32C, CRC-32) of a file's size and of 64 KiB at its head, middle and tail, or of the
 /// whole where it is no longer than those. Equal files agree; others do by chance only, or where

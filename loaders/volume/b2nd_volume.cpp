@@ -33,7 +33,8 @@ StoreFile open_file(const std::filesystem::path& path, const std::string& name) 
   struct stat now {};
   if (file.number() < 0 || ::fstat(file.number(), &now) != 0) cannot_open(name, errno);
   if (!S_ISREG(now.st_mode)) cannot_open(name, ENOENT);
-  return {std::move(file), static_cast<std::uint64_t>(now.st_size)};
+  const detail::FileStamp opened = detail::open_stamp(file.number());
+  return {std::move(file), opened};
 }
 
 /// Extents of what is read at once: a block's, but a chunk's where the blocks of several chunks are

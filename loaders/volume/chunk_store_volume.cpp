@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/file_descriptor.h>
+#include <headrace/loaders/file/file_identity.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/volume/chunk_store_volume.h>
 #include <headrace/loaders/volume/detail/store/chunk_store_format.h>
@@ -47,6 +48,7 @@ struct ChunkStoreVolume::State {
 
   std::string name;
   detail::FileDescriptor file;
+  detail::FileStamp opened;
   ChunkStoreHeader header;
   std::vector<Chunk> chunks;
   std::unique_ptr<const detail::ChunkCodec> codec;
@@ -64,6 +66,7 @@ void ChunkStoreVolume::State::read_at(std::uint64_t offset, std::byte* to,
                                       std::size_t bytes) const {
   const std::int64_t got = detail::pread_all(file.number(), to, bytes, offset);
   if (got < 0) call_failed("cannot be read: ");
+  detail::require_unchanged(name, opened, detail::open_stamp(file.number()));
   if (static_cast<std::size_t>(got) != bytes) {
     refuse("must hold " + std::to_string(bytes) + " bytes at " + std::to_string(offset) +
            ", ends after " + std::to_string(got));
@@ -75,7 +78,8 @@ void ChunkStoreVolume::State::open(const VolumeLimits& limits) {
   struct stat status {};
   require(::fstat(file.number(), &status) == 0 && S_ISREG(status.st_mode),
           "must be a regular file");
-  const auto size = static_cast<std::uint64_t>(status.st_size);
+  opened = detail::open_stamp(file.number());
+  const std::uint64_t size = opened.bytes;
   std::array<std::byte, ChunkStoreFormat::page> page;
   if (size < page.size())
     refuse("must hold at least the header's 4096 bytes, got " + std::to_string(size));

@@ -1,16 +1,18 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
+#include <headrace/loaders/file/file_identity.h>
 #include <headrace/loaders/volume/detail/foreground/foreground_table.h>
 #include <headrace/loaders/volume/detail/voxel/visit_dtype.h>
 #include <headrace/loaders/volume/foreground_index.h>
+#include <headrace/loaders/volume/nifti_volume.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
-
-#include <sys/stat.h>
 
 namespace headrace::inline v1 {
 
@@ -27,9 +29,9 @@ void check(const ForegroundOptions& options) {
                       std::to_string(options.threads));
 }
 
-/// Hash of what beside the file decides the table.
-std::uint64_t request_of(const CachedVolume& labels, const std::filesystem::path& file,
-                         const ForegroundOptions& options) {
+/// Of the file, its partner, and what beside them decides the table.
+ForegroundKey key_of(const CachedVolume& labels, const std::filesystem::path& file,
+                     const ForegroundOptions& options) {
   // A folder that moves takes its indexes along.
   std::string_view name = labels.volume().name();
   const std::string folder = file.parent_path().native();
@@ -47,7 +49,11 @@ std::uint64_t request_of(const CachedVolume& labels, const std::filesystem::path
   std::sort(wanted.begin(), wanted.end());
   for (const std::int64_t label : wanted)
     add(label);
-  return hash_name(text);
+  const std::array files{file, nifti_partner(file)};
+  const std::size_t count = files[1].empty() || !std::filesystem::exists(files[1]) ? 1 : 2;
+  add(detail::mark_of_files(count, [&files](std::size_t i) { return files[i]; }));
+  const detail::FileStamp stamp = detail::file_stamp(file);
+  return {stamp.bytes, stamp.modified_ns, hash_name(text)};
 }
 
 /// The number `which` of the voxels that have a value; -1 where there are fewer.
@@ -103,13 +109,9 @@ std::filesystem::path ForegroundIndex::kept_file(const std::filesystem::path& fi
 ForegroundIndex ForegroundIndex::of_file(const CachedVolume& labels,
                                          const std::filesystem::path& file,
                                          const ForegroundOptions& options) {
-  struct stat status {};
-  if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode))
-    return ForegroundIndex(labels, options);
-  const ForegroundKey key{
-      static_cast<std::uint64_t>(status.st_size),
-      static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1'000'000'000 + status.st_mtim.tv_nsec,
-      request_of(labels, file, options)};
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(file, none)) return ForegroundIndex(labels, options);
+  const ForegroundKey key = key_of(labels, file, options);
   const std::filesystem::path kept = kept_file(file);
   try {
     auto table = std::make_unique<ForegroundTable>(
@@ -121,8 +123,9 @@ ForegroundIndex ForegroundIndex::of_file(const CachedVolume& labels,
   }
   ForegroundIndex made(labels, options);
   try {
-    write_file_atomically(kept, detail::encode_foreground(*made.table_, key),
-                          {.who = "foreground"});
+    if (key_of(labels, file, options) == key)
+      write_file_atomically(kept, detail::encode_foreground(*made.table_, key),
+                            {.who = "foreground"});
   } catch (const ResourceError&) {
     // The folder cannot be written: it is made anew each time.
   }

@@ -43,8 +43,9 @@ class HEADRACE_API ForegroundIndex {
   ForegroundIndex& operator=(ForegroundIndex&&) noexcept;
 
   /// The same, kept in `file`.headrace-foreground beside the volume's file: read from there where
-  /// it is whole and of this file (by size and time of change), shape and labels; else made, and
-  /// written there where the folder can be written. Of a folder of files nothing is kept.
+  /// it is whole and of this file (by size, time of change and a sample of its content, of a NIfTI
+  /// pair those of both), shape and labels; else made, and written there where the folder can be
+  /// written. Of a folder of files nothing is kept.
   static ForegroundIndex of_file(const CachedVolume& labels, const std::filesystem::path& file,
                                  const ForegroundOptions& options = {});
   /// Where of_file() keeps it.

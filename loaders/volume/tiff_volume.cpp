@@ -131,14 +131,16 @@ class TiffVolume final : public Volume {
   std::size_t resident_bytes() const override {
     std::size_t bytes = stack_.directories.size() * sizeof(std::uint64_t);
     for (const fs::path& slice : stack_.slices)
-      bytes += sizeof(fs::path) + slice.native().size();
+      bytes += sizeof(fs::path) + slice.native().size() + sizeof(detail::FileStamp);
     return bytes;
   }
 
  private:
   std::shared_ptr<const VoxelFile> slice(std::size_t page) const {
     try {
-      return std::make_shared<const VoxelFile>(stack_.slices[page], "tiff");
+      auto file = std::make_shared<const VoxelFile>(stack_.slices[page], "tiff");
+      detail::require_unchanged(file->name(), stack_.stamps[page], file->opened());
+      return file;
     } catch (const ConfigError& error) {  // it was there at opening
       throw DataError(error.what());
     }

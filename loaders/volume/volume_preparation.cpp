@@ -149,6 +149,7 @@ class PreparationRun {
                           "folder");
     }
     find_kept();
+    say_changed();
     if (kept_ > 0) report();
     const auto threads = static_cast<std::size_t>(options_.threads);
     const std::size_t together = std::clamp<std::size_t>(left_.size(), 1, threads);
@@ -173,6 +174,13 @@ class PreparationRun {
       if (!prepared_[i]) left_.push_back(i);
     }
     done_ = kept_ = static_cast<std::int64_t>(cases_.size() - left_.size());
+  }
+
+  void say_changed() const {
+    std::int64_t files = 0;
+    for (const std::size_t i : left_)
+      files += detail::changed_files({options_.folder, cases_[i].name}, made_from_[i]);
+    if (files > 0 && options_.on_changed) options_.on_changed(files);
   }
 
   void prepare_one(std::size_t i) {

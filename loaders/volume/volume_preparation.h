@@ -87,6 +87,9 @@ struct PrepareOptions {
   std::vector<std::int64_t> values{};
   /// Called as cases are done, one thread at a time; `kept` of the `done` were prepared before.
   std::function<void(std::int64_t done, std::int64_t kept, std::int64_t cases)> on_progress{};
+  /// Called first where so many files were changed since their cases were prepared, which are
+  /// prepared anew.
+  std::function<void(std::int64_t files)> on_changed{};
   std::stop_token stop{};
 };
 

@@ -13,8 +13,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -47,12 +49,12 @@ std::size_t shard_index_bytes(const ZarrShardIndex& index, std::size_t chunks) n
 KeptIndexes::Index read_shard_index(const StoreFile& shard, const ZarrShardIndex& index,
                                     std::size_t chunks) {
   const std::size_t bytes = shard_index_bytes(index, chunks);
-  if (shard.bytes < bytes) {
+  if (shard.bytes() < bytes) {
     throw DataError("must have an index of " + std::to_string(bytes) + " bytes, the file has " +
-                    std::to_string(shard.bytes));
+                    std::to_string(shard.bytes()));
   }
   std::vector<std::byte> stored(bytes);
-  shard.read(index.at_start ? 0 : shard.bytes - bytes, stored);
+  shard.read(index.at_start ? 0 : shard.bytes() - bytes, stored);
   if (index.checksum) require_checksum(stored);
   KeptIndexes::Index places(chunks * 2);
   std::memcpy(places.data(), stored.data(), chunks * entry_bytes);
@@ -60,10 +62,11 @@ KeptIndexes::Index read_shard_index(const StoreFile& shard, const ZarrShardIndex
   for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
     const std::uint64_t first = places[2 * chunk], size = places[2 * chunk + 1];
     if (first == not_stored && size == not_stored) continue;
-    if (first > shard.bytes || size > shard.bytes - first) {
+    if (first > shard.bytes() || size > shard.bytes() - first) {
       throw DataError("its index says that chunk " + std::to_string(chunk) + " has " +
                       std::to_string(size) + " bytes from " + std::to_string(first) +
-                      " on, the file has " + std::to_string(shard.bytes) + "; the file is damaged");
+                      " on, the file has " + std::to_string(shard.bytes()) +
+                      "; the file is damaged");
     }
   }
   return places;
@@ -142,12 +145,14 @@ class ZarrVolume final : public Volume {
     return 3 * stored + (layout_.same() ? 0 : layout_.bytes());
   }
   std::size_t resident_bytes() const override {
-    if (!array_.sharded) return 0;
     double files = 1.0;
     for (std::size_t axis = 0; axis < array_.shape.size(); ++axis)
       files *= static_cast<double>((array_.shape[axis] - 1) / array_.file[axis] + 1);
-    return static_cast<std::size_t>(
-        std::min(files * 16.0 * static_cast<double>(chunks_), double{detail::most_index_bytes}));
+    const auto most = [files](double bytes_a_file) {
+      return static_cast<std::size_t>(
+          std::min(files * bytes_a_file, double{detail::most_index_bytes}));
+    };
+    return most(seen_bytes) + (array_.sharded ? most(16.0 * static_cast<double>(chunks_)) : 0);
   }
 
  private:
@@ -163,6 +168,7 @@ class ZarrVolume final : public Volume {
     try {
       const std::optional<StoreFile> stored = folder_.open(key);
       if (!stored) require_store();
+      require_same(file, key, stored ? stored->opened : detail::FileStamp{});
       if (stored) return read_chunk(*stored, file, inner, out);
     } catch (const DataError& error) {
       throw DataError("file " + key + ": " + error.what());
@@ -173,7 +179,7 @@ class ZarrVolume final : public Volume {
 
   std::uint64_t read_chunk(const StoreFile& file, const std::vector<std::int64_t>& place,
                            std::size_t inner, std::span<std::byte> out) const {
-    std::uint64_t first = 0, bytes = file.bytes, index_bytes = 0;
+    std::uint64_t first = 0, bytes = file.bytes(), index_bytes = 0;
     if (array_.sharded) {
       const auto index = indexes_.get(number_of(place), [&] {
         index_bytes = detail::shard_index_bytes(array_.index, chunks_);
@@ -226,6 +232,18 @@ class ZarrVolume final : public Volume {
     detail::fill_voxels(array_.fill, array_.type.size(), out.data(), out.size());
   }
 
+  /// Files, of the first million that are read, must stay as they were then: their indexes are
+  /// kept, and a cache has other chunks of them.
+  void require_same(const std::vector<std::int64_t>& place, const std::string& key,
+                    const detail::FileStamp& now) const {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t number = number_of(place);
+    if (const auto first = seen_.find(number); first != seen_.end())
+      detail::require_unchanged(name() + "/" + key, first->second, now);
+    else if (seen_.size() < detail::most_index_bytes / seen_bytes)
+      seen_.emplace(number, now);
+  }
+
   /// A chunk may be missing, but not all of the array.
   void require_store() const {
     for (const char* file : detail::zarr_metadata_files)
@@ -240,6 +258,9 @@ class ZarrVolume final : public Volume {
   std::vector<std::int64_t> counts_;  // chunks of a file along each axis
   std::size_t chunks_;                // of a file
   mutable detail::KeptIndexes indexes_;
+  static constexpr std::size_t seen_bytes = 64;  // with what the container needs
+  mutable std::mutex mutex_;
+  mutable std::unordered_map<std::uint64_t, detail::FileStamp> seen_;  // files, by number
 };
 
 }  // namespace

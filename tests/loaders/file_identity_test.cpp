@@ -105,3 +105,12 @@ TEST_CASE(
   fs::remove(files[150]);
   CHECK(mark(1) != other_time);
 }
+
+TEST_CASE("what was changed is named with both sizes and times, and is nothing to pass over") {
+  headrace::detail::require_unchanged("a", {5, 1}, {5, 1});
+  CHECK_THROWS_WITH_AS(
+      headrace::detail::require_unchanged("a", {5, 1'000'000'001}, {7, 86'400'000'000'000}),
+      doctest::Contains("a: must stay as it is while it is read, was 5 bytes of 1970-01-01 "
+                        "00:00:01.000000001 UTC, is 7 bytes of 1970-01-02 00:00:00.000000000 UTC;"),
+      headrace::PipelineError);
+}

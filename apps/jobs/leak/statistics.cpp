@@ -4,6 +4,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/engine/tensor/half_floats.h>
+#include <headrace/loaders/file/file_identity.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
 #include <headrace/monitor/format.h>
 
@@ -21,8 +22,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <sys/stat.h>
-
 namespace headrace::inline v1::app {
 namespace {
 
@@ -33,11 +32,12 @@ fs::path kept_path(const fs::path& file) {
 
 /// What kept figures must agree with; null for a file that is not there.
 nlohmann::json identity_of(const fs::path& file) {
-  struct stat status {};
-  if (::stat(file.c_str(), &status) != 0) return nullptr;
-  const std::int64_t changed =
-      std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
-  return {{"bytes", static_cast<std::int64_t>(status.st_size)}, {"changed_ns", changed}};
+  std::error_code none;
+  if (!fs::is_regular_file(file, none)) return nullptr;
+  const detail::FileStamp stamp = detail::file_stamp(file);
+  return {{"bytes", stamp.bytes},
+          {"changed_ns", stamp.modified_ns},
+          {"sample", detail::content_sample(file)}};
 }
 
 std::optional<LeakStatistics> read_kept(const fs::path& file, const nlohmann::json& identity) {

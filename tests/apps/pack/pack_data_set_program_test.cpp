@@ -8,6 +8,7 @@
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -62,6 +63,13 @@ TEST_CASE("a data set's cases are prepared, and the second run keeps them") {
   CHECK(again.status == 0);
   CHECK_MESSAGE(contains(again.out, "out: 4 cases, 3 from an earlier run, "), again.out);
   CHECK(fs::last_write_time(image) == written);
+  CHECK(!contains(again.err, "changed"));
+  fs::last_write_time(files.label(1), fs::last_write_time(files.label(1)) + std::chrono::hours(1));
+  const Finished changed = pack(folder, files, {"--spacing", "2", "1", "1"});
+  CHECK(changed.status == 0);
+  CHECK_MESSAGE(contains(changed.err, "1 files were changed since they were prepared"),
+                changed.err);
+  CHECK_MESSAGE(contains(changed.out, "3 from an earlier run, "), changed.out);
 }
 
 TEST_CASE("channels have schemes of their own; that of CT has the data set's numbers") {

@@ -197,6 +197,42 @@ TEST_CASE("a Zarr array of thousands of chunks is kept, and noticed where one ch
   CHECK(kept(folder, array));
 }
 
+TEST_CASE(
+    "a chunk of a Zarr array that another of its size and time takes the place of is noticed") {
+  const TemporaryFolder folder;
+  const fs::path array = folder / "a.zarr";
+  fs::create_directory(array);
+  put(array / ".zarray",
+      R"({"zarr_format": 2, "shape": [4, 4, 4], "chunks": [1, 4, 4], "dtype": "|u1",
+          "compressor": null, "filters": null, "fill_value": 0, "order": "C"})");
+  for (int i = 0; i < 4; ++i)
+    put(array / (std::to_string(i) + ".0.0"), std::string(16, static_cast<char>(i + 1)));
+  CHECK(!kept(folder, array));
+  CHECK(kept(folder, array));
+  const fs::path chunk = array / "2.0.0";
+  const auto time = fs::last_write_time(chunk);
+  put(chunk, std::string(16, 'x'));
+  fs::last_write_time(chunk, time);
+  CHECK(!kept(folder, array));
+}
+
+TEST_CASE("how many files were changed since they were prepared is said") {
+  const NnUNetRawFiles files;
+  const TemporaryFolder folder;
+  PrepareOptions options = options_for(folder);
+  std::vector<std::int64_t> said;
+  options.on_changed = [&](std::int64_t changed) { said.push_back(changed); };
+  prepare_cases(cases_of(files), {}, options);
+  prepare_cases(cases_of(files), {}, options);
+  CHECK(said.empty());
+  for (const fs::path& file : {files.label(1), files.label(2), cases_of(files)[2].images[0]})
+    fs::last_write_time(file, fs::last_write_time(file) + std::chrono::seconds(1));
+  CHECK(prepare_cases(cases_of(files), {}, options).size() == 4);
+  CHECK(said == std::vector<std::int64_t>{3});
+  prepare_cases(cases_of(files), {}, options);
+  CHECK(said.size() == 1);
+}
+
 TEST_CASE("of a pair either file that changes is noticed, whichever is named") {
   for (const bool packed : {false, true})
     for (const char* named : {".hdr", ".img"}) {

@@ -278,8 +278,8 @@ TEST_CASE("the slices of a folder come in the order of their numbers and must be
   write_pages(folder / "s10.tif", {{.width = 7}});
   CHECK_THROWS_WITH_AS(open_tiff_volume(folder.path()),
                        doctest::Contains("s10.tif: page 0 must be 6 x 5 uint16"), DataError);
-  CHECK_THROWS_WITH_AS(whole_volume(*volume), doctest::Contains("is not what it was at opening"),
-                       DataError);
+  CHECK_THROWS_WITH_AS(whole_volume(*volume), doctest::Contains("s10.tif: must stay as it is"),
+                       PipelineError);
   fs::remove(folder / "s10.tif");
   CHECK_THROWS_WITH_AS(whole_volume(*volume), doctest::Contains("s10.tif: there is no such file"),
                        DataError);

@@ -79,7 +79,7 @@ TEST_CASE("a block costs the bytes of its chunk, and a shard's index is read onc
   const auto plain = open_zarr_volume(stores().folder / "v2_plain");
   std::vector<std::byte> block(plain->info().block_bytes());
   CHECK(plain->read_block({0, 0, 1, 1}, block) == 240);
-  CHECK(plain->resident_bytes() == 0);
+  CHECK(plain->resident_bytes() == 8 * 64);  // what is known of its files
   const auto missing = open_zarr_volume(stores().folder / "v2_missing");
   CHECK(missing->read_block({0, 0, 1, 0}, block) == 0);
 

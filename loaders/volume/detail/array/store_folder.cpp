@@ -54,6 +54,8 @@ bool inside(const std::string& place, const std::string& folder) {
 void StoreFile::read(std::uint64_t from, std::span<std::byte> to) const {
   const std::int64_t got = pread_all(file.number(), to.data(), to.size(), from);
   if (got < 0) throw DataError("it cannot be read: " + error_text() + "; check the disk");
+  if (const FileStamp now = open_stamp(file.number()); now != opened)
+    require_unchanged(printable(place_of(file.number())), opened, now);
   if (static_cast<std::size_t>(got) != to.size()) {
     throw DataError("ends at byte " + std::to_string(from + static_cast<std::uint64_t>(got)) +
                     " where " + std::to_string(to.size()) + " bytes from " + std::to_string(from) +
@@ -91,17 +93,18 @@ std::optional<StoreFile> StoreFolder::open(const std::string& name) const {
   if (!S_ISREG(now.st_mode)) throw DataError(detail::quoted(name) + " must be a regular file");
   if (!inside(place_of(file.number()), path_))
     throw DataError(detail::quoted(name) + " must lie in its store; a link leads out of it");
-  return StoreFile{std::move(file), static_cast<std::uint64_t>(now.st_size)};
+  const FileStamp opened = open_stamp(file.number());
+  return StoreFile{std::move(file), opened};
 }
 
 std::optional<std::string> StoreFolder::text(const std::string& name, std::size_t most) const {
   const std::optional<StoreFile> file = open(name);
   if (!file) return std::nullopt;
-  if (file->bytes > most) {
+  if (file->bytes() > most) {
     throw DataError(detail::quoted(name) + " must have at most " + std::to_string(most) +
-                    " bytes, got " + std::to_string(file->bytes));
+                    " bytes, got " + std::to_string(file->bytes()));
   }
-  std::string text(static_cast<std::size_t>(file->bytes), '\0');
+  std::string text(static_cast<std::size_t>(file->bytes()), '\0');
   file->read(0, std::as_writable_bytes(std::span(text)));
   return text;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/loaders/file/file_descriptor.h>
+#include <headrace/loaders/file/file_identity.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -14,9 +15,11 @@ namespace headrace::inline v1::detail {
 /// A file of a store, open.
 struct StoreFile {
   FileDescriptor file;
-  std::uint64_t bytes = 0;
+  FileStamp opened{};
 
-  /// Fills `to` from there on. Throws DataError with the rule alone.
+  std::uint64_t bytes() const noexcept { return opened.bytes; }
+  /// Fills `to` from there on. Throws DataError with the rule alone, a PipelineError where the file
+  /// was changed since it was opened.
   void read(std::uint64_t from, std::span<std::byte> to) const;
 };
 

@@ -92,16 +92,16 @@ void require_kind(Bytes header) {
 /// The header, with all its metalayers.
 std::vector<std::byte> read_header(const StoreFile& file, const VolumeLimits& limits) {
   std::vector<std::byte> header(least_header);
-  if (file.bytes < least_header)
-    throw DataError("must be a Blosc2 frame, got a file of " + std::to_string(file.bytes) +
+  if (file.bytes() < least_header)
+    throw DataError("must be a Blosc2 frame, got a file of " + std::to_string(file.bytes()) +
                     " bytes");
   file.read(0, header);
   require_kind(header);
   const std::uint64_t size = size_at(header, at_header_size, 4, "the header");
   const std::uint64_t frame = number_at(header, at_frame_size, 8);
-  if (frame > file.bytes) {
+  if (frame > file.bytes()) {
     damaged_frame("the frame must have " + std::to_string(frame) + " bytes, the file has " +
-                  std::to_string(file.bytes));
+                  std::to_string(file.bytes()));
   }
   if (size < least_header || size > frame || size > limits.metadata_bytes)
     damaged_frame("the header of the frame says that it has " + std::to_string(size) + " bytes");
@@ -210,7 +210,7 @@ std::size_t read_sizes(Bytes header, const VolumeLimits& limits, B2ndFrame& fram
 /// The index is a chunk of its own behind the others.
 std::vector<std::int64_t> read_offsets(const StoreFile& file, std::size_t chunks,
                                        const B2ndFrame& frame, const VolumeLimits& limits) {
-  const std::uint64_t left = file.bytes - frame.chunks_end;
+  const std::uint64_t left = file.bytes() - frame.chunks_end;
   std::vector<std::byte> start(
       static_cast<std::size_t>(std::min<std::uint64_t>(left, BloscHeader::most_bytes)));
   file.read(frame.chunks_end, start);
@@ -245,9 +245,9 @@ B2ndFrame read_b2nd_frame(const StoreFile& file, const VolumeLimits& limits) {
   const std::size_t chunks = read_sizes(header, limits, frame);
   const std::uint64_t stored = size_at(header, at_stored, 8, "the size of the chunks");
   frame.chunks_begin = header.size();
-  if (stored > file.bytes - header.size()) {
+  if (stored > file.bytes() - header.size()) {
     damaged_frame("the chunks must have " + std::to_string(stored) + " bytes, the file has " +
-                  std::to_string(file.bytes));
+                  std::to_string(file.bytes()));
   }
   frame.chunks_end = frame.chunks_begin + stored;
   frame.offsets = read_offsets(file, chunks, frame, limits);

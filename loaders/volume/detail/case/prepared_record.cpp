@@ -3,6 +3,7 @@
 #include <headrace/engine/base/internal/json_fields.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/loaders/file/file_descriptor.h>
+#include <headrace/loaders/file/file_identity.h>
 #include <headrace/loaders/volume/detail/array/json_text.h>
 #include <headrace/loaders/volume/detail/case/prepared_record.h>
 #include <headrace/loaders/volume/detail/store/chunk_store_format.h>
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -42,66 +44,42 @@ using Json = nlohmann::json;
 constexpr int record_version = 3;  // 2 had lengths of other units, and TIFF pages in their order
 constexpr std::uint64_t most_record = 1 << 20;
 
-std::uint64_t bytes_of(const fs::path& file) {
-  std::error_code none;
-  const std::uintmax_t bytes = fs::file_size(file, none);
-  return none ? 0 : bytes;
-}
-
-/// Of bytes that tell files of the same size and time apart: the first, the middle and the last.
-std::uint64_t sample_of(const fs::path& file, std::uint64_t bytes) {
-  constexpr std::uint64_t piece = 64 << 10;
-  const std::uint64_t last = bytes - std::min(bytes, piece);
-  const FileDescriptor open(file.c_str());
-  std::string read(3 * piece, '\0');
-  std::size_t got = 0;
-  for (const std::uint64_t at : {std::uint64_t{0}, last / 2, last}) {
-    const std::int64_t more =
-        pread_all(open.number(), reinterpret_cast<std::byte*>(read.data() + got), piece, at);
-    got += static_cast<std::size_t>(std::max<std::int64_t>(more, 0));
-  }
-  return hash_name(std::string_view(read).substr(0, got));
-}
-
-std::int64_t time_of(const fs::path& file) {
-  std::error_code none;
-  const auto time = fs::last_write_time(file, none);
-  return none ? 0 : time.time_since_epoch().count();
-}
-
 /// Null where there is no file with something in it.
 Json file_mark(const fs::path& file) {
-  const std::uint64_t bytes = bytes_of(file);
-  if (bytes == 0) return {};
-  return {{"file", file.filename().native()},
-          {"bytes", bytes},
-          {"time", time_of(file)},
-          {"sample", sample_of(file, bytes)}};
+  try {
+    const FileStamp stamp = file_stamp(file);
+    if (stamp.bytes == 0) return {};
+    return {{"file", file.filename().native()},
+            {"bytes", stamp.bytes},
+            {"time", stamp.modified_ns},
+            {"sample", content_sample(file)}};
+  } catch (const ResourceError&) {
+    throw;
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 /// Of all that lie in a folder that is a volume, however many; null where it cannot be listed.
 Json folder_mark(const fs::path& folder) {
   std::vector<std::string> files;
-  std::uint64_t bytes = 0;
   std::error_code failed;
   for (fs::recursive_directory_iterator at(folder, failed), end; !failed && at != end;
        at.increment(failed)) {
     std::error_code none;
-    if (at->is_directory(none)) continue;
-    const std::uint64_t size = bytes_of(at->path());
-    bytes += size;
-    files.push_back(at->path().lexically_relative(folder).native() + '\0' + std::to_string(size) +
-                    '\0' + std::to_string(time_of(at->path())) + '\0');
+    if (!at->is_directory(none))
+      files.push_back(at->path().lexically_relative(folder).native() + '\0');
   }
   if (failed || files.empty()) return {};
   std::ranges::sort(files);
   std::string all;
   for (const std::string& file : files)
     all += file;
+  const auto file = [&](std::size_t i) { return folder / files[i].c_str(); };
   return {{"folder", folder.filename().native()},
           {"files", files.size()},
-          {"bytes", bytes},
-          {"digest", hash_name(all)}};
+          {"names", hash_name(all)},
+          {"mark", mark_of_files(files.size(), file)}};
 }
 
 /// Null where the file is not there.
@@ -128,7 +106,7 @@ StoreLook look_at_store(const fs::path& file) {
   if (got != static_cast<std::int64_t>(page.size())) return {};
   try {
     const ChunkStoreHeader header = ChunkStoreHeader::decode(page);
-    if (header.file_bytes != bytes_of(file)) return {};
+    if (header.file_bytes != open_stamp(open.number()).bytes) return {};
     const auto& [channels, depth, rows, columns] = header.info.shape;
     return {.mark = {{"bytes", header.file_bytes},
                      {"fingerprint", header.fingerprint},
@@ -163,6 +141,20 @@ PreparedCase case_of(const Json& json, const PreparedFiles& files) {
   return made;
 }
 
+/// Null where none of this version can be read.
+Json record_in(const PreparedFiles& files) {
+  try {
+    const std::string text = read_whole_text(files.record, "prepare volumes", most_record);
+    if (text.empty()) return {};
+    Json json = read_json(text);
+    return json.at("prepared_case") == record_version ? json : Json();
+  } catch (const Error&) {
+    return {};
+  } catch (const Json::exception&) {
+    return {};
+  }
+}
+
 }  // namespace
 
 std::string made_from(const NnUNetCase& of, const VolumePreparation& preparation,
@@ -195,19 +187,28 @@ std::string record_text(const PreparedCase& prepared, const std::string& made_fr
 std::optional<PreparedCase> read_record(const PreparedFiles& files, const std::string& made_from) {
   if (made_from.empty()) return {};
   try {
-    const std::string text = read_whole_text(files.record, "prepare volumes", most_record);
-    if (text.empty()) return {};
-    const Json json = read_json(text);
-    if (json.at("prepared_case") != record_version || json.at("made_from").dump() != made_from)
-      return {};
+    const Json json = record_in(files);
+    if (json.is_null() || json.at("made_from").dump() != made_from) return {};
     PreparedCase made = case_of(json, files);
     if (!has_crop_inside(made) || !vouched(json.at("image"), files.image, made)) return {};
     if (!made.label.empty() && !vouched(json.at("label"), files.label, made)) return {};
     return made;
-  } catch (const Error&) {
-    return {};
   } catch (const Json::exception&) {
     return {};
+  }
+}
+
+std::int64_t changed_files(const PreparedFiles& files, const std::string& made_from) {
+  try {
+    const Json before = record_in(files).value("made_from", Json::object());
+    const Json now = Json::parse(made_from);
+    std::int64_t changed = before.at("label") != now.at("label") ? 1 : 0;
+    const Json& images = now.at("images");
+    for (std::size_t i = 0; i < images.size(); ++i)
+      changed += before.at("images").at(i) != images.at(i) ? 1 : 0;
+    return changed;
+  } catch (const Json::exception&) {
+    return 0;
   }
 }
 

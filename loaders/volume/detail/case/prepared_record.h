@@ -23,8 +23,9 @@ struct PreparedFiles {
 };
 
 /// What a prepared case depends on: its files, by name, size, time of change and a sample of their
-/// bytes (folders: by a digest of the names, sizes and times in them), the preparation and the
-/// options that change what is written. As JSON in one line; empty where a file cannot be read.
+/// bytes (folders: by digests of the names in them, and of what mark_of_files() says), the
+/// preparation and the options that change what is written. As JSON in one line; empty where a file
+/// cannot be read.
 std::string made_from(const NnUNetCase& of, const VolumePreparation& preparation,
                       const PrepareOptions& options);
 
@@ -34,5 +35,8 @@ std::string record_text(const PreparedCase& prepared, const std::string& made_fr
 /// The case that lies there, where its record is whole, says the same origin, and its files are
 /// there, with the headers that it says; reads no voxel. Never of an empty origin.
 std::optional<PreparedCase> read_record(const PreparedFiles& files, const std::string& made_from);
+
+/// How many of the case's files are others than its record there says; 0 where there is none.
+std::int64_t changed_files(const PreparedFiles& files, const std::string& made_from);
 
 }  // namespace headrace::inline v1::detail

@@ -32,7 +32,10 @@ ForegroundTable scan_foreground(const CachedVolume& labels, const ForegroundOpti
 struct ForegroundKey {
   std::uint64_t file_bytes = 0;
   std::int64_t changed_ns = 0;
-  std::uint64_t request = 0;  ///< hash of the volume's place in the file and the options
+  /// Hash of the volume's place in the file, the options, and a sample of the content of the file
+  /// and, of a NIfTI pair, of the other one.
+  std::uint64_t request = 0;
+  friend bool operator==(const ForegroundKey&, const ForegroundKey&) = default;
 };
 
 /// A table as it is kept in a file, little-endian: 0 magic (8 bytes), 8 CRC-32 of what follows

@@ -217,6 +217,7 @@ TiffStack index_tiff_folder(const fs::path& folder, const VolumeLimits& limits) 
   std::optional<TiffPage> first;
   for (const fs::path& slice : stack.slices) {
     const auto file = std::make_shared<const VoxelFile>(slice, "tiff");
+    stack.stamps.push_back(file->opened());
     TiffHandle handle;
     handle.open(file, limits.block_bytes);
     const TiffPage page = handle.page(0);

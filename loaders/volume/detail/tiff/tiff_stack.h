@@ -18,6 +18,7 @@ struct TiffStack {
   std::shared_ptr<const VoxelFile> file;      ///< null: a file a page
   std::vector<std::uint64_t> directories;     ///< of one file, by page
   std::vector<std::filesystem::path> slices;  ///< files, by page
+  std::vector<FileStamp> stamps;              ///< of those
   /// The pages lie from here on in one piece, and only the first has a directory, as
   /// ImageJ writes what is larger than 4 GiB; 0: each has one.
   std::uint64_t pieces = 0;

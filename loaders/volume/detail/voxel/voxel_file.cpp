@@ -26,12 +26,13 @@ VoxelFile::VoxelFile(const std::filesystem::path& path, std::string who)
   struct stat now {};
   if (file_.number() < 0 || ::fstat(file_.number(), &now) != 0) cannot_open_volume(file, errno);
   if (!S_ISREG(now.st_mode)) cannot_open_volume(file, ENOENT);
-  size_ = static_cast<std::uint64_t>(now.st_size);
+  opened_ = open_stamp(file_.number());
 }
 
 std::size_t VoxelFile::read_some(std::span<std::byte> to, std::uint64_t offset) const {
   const std::int64_t got = pread_all(file_.number(), to.data(), to.size(), offset);
   if (got < 0) fail("cannot be read: " + error_text() + "; check the disk");
+  require_unchanged(name_, opened_, open_stamp(file_.number()));
   return static_cast<std::size_t>(got);
 }
 
@@ -39,10 +40,11 @@ void VoxelFile::read(std::span<std::byte> to, std::uint64_t offset) const {
   const std::size_t got = read_some(to, offset);
   if (got == to.size()) return;
   fail("must have " + std::to_string(to.size()) + " bytes at byte " + std::to_string(offset) +
-       ", got " + std::to_string(got) + "; the file is truncated or being changed, copy it again");
+       ", got " + std::to_string(got) + "; the file is truncated, copy it again");
 }
 
 void VoxelFile::fail(const std::string& rule) const {
+  require_unchanged(name_, opened_, open_stamp(file_.number()));
   throw DataError("[" + who_ + "] " + name_ + ": " + rule);
 }
 

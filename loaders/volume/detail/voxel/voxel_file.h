@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/loaders/file/file_descriptor.h>
+#include <headrace/loaders/file/file_identity.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +11,8 @@
 
 namespace headrace::inline v1::detail {
 
-/// A regular file that holds voxels, open for reads at places. Const and thread-safe.
+/// A regular file that holds voxels, open for reads at places. Const and thread-safe. What reads
+/// or fails throws a PipelineError where it was changed since it was opened.
 class VoxelFile {
  public:
   /// `who` begins its messages: "nifti". Throws ConfigError when there is no such file,
@@ -19,7 +21,9 @@ class VoxelFile {
 
   /// The path as messages show it.
   const std::string& name() const noexcept { return name_; }
-  std::uint64_t size() const noexcept { return size_; }
+  std::uint64_t size() const noexcept { return opened_.bytes; }
+  /// Of its opening.
+  const FileStamp& opened() const noexcept { return opened_; }
 
   /// Reads exactly that many bytes. Throws DataError.
   void read(std::span<std::byte> to, std::uint64_t offset) const;
@@ -32,7 +36,7 @@ class VoxelFile {
   std::string name_;
   std::string who_;
   FileDescriptor file_;
-  std::uint64_t size_ = 0;
+  FileStamp opened_{};
 };
 
 }  // namespace headrace::inline v1::detail
