@@ -1,6 +1,7 @@
 #include <headrace/apps/feed/debian_package.h>
 #include <headrace/apps/run/child_process.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/atomic_file.h>
 
 #include <cstdlib>
 #include <string>
@@ -8,8 +9,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-
-#include <unistd.h>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -67,7 +66,7 @@ fs::path cache_folder() {
 
 void fetch_debian_package(const DebianPackage& package, const fs::path& target) {
   // Unpacked beside the target and renamed: a fetch cut short leaves nothing half done.
-  const WorkFolder work(cache_folder() / fmt::format("fetch-{}-{}", package.name, ::getpid()));
+  const WorkFolder work(cache_folder() / fmt::format("fetch-{}-{}", package.name, unique_word()));
   const fs::path archive = downloaded(package, work.path);
   if (!package.sha256.empty()) check(archive, package.sha256);
   must_succeed(run_child({"dpkg-deb", "-x", archive.string(), (work.path / "tree").string()}),

@@ -1,18 +1,21 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/engine/base/internal/plain_file.h>
+#include <headrace/engine/base/random.h>
 
 #include <algorithm>
-#include <atomic>
+#include <array>
 #include <cerrno>
-#include <charconv>
+#include <chrono>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <random>
 #include <system_error>
 #include <utility>
 
 #include <fcntl.h>
-#include <signal.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 namespace headrace::inline v1 {
@@ -24,40 +27,46 @@ namespace fs = std::filesystem;
 constexpr std::string_view temporary_mark = ".tmp-";
 constexpr std::size_t compared_at_once = std::size_t{1} << 20;
 
+std::string hex_word(std::uint32_t number) {
+  std::array<char, 9> text{};
+  std::snprintf(text.data(), text.size(), "%08x", number);
+  return text.data();
+}
+
 fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-// Drawn once. Its number does not tell a process from one that ended: in a container a program has
-// the same number at every start, and would take what its killed forerunner left for its own.
-const std::string& drawn_word() {
-  static const std::string word = std::to_string(std::random_device{}());
+// Of this start of this machine: what a lock on a file here is worth. Processes are not told apart
+// by their numbers, which machines that share a folder, containers and later starts have again.
+const std::string& machine_word() {
+  static const std::string word = [] {
+    std::ifstream file("/proc/sys/kernel/random/boot_id");
+    std::string id;
+    std::getline(file, id);
+    return hex_word(static_cast<std::uint32_t>(hash_name(id)));
+  }();
   return word;
-}
-
-std::string maker_word(pid_t process) {
-  return std::to_string(process) + "-" + drawn_word() + "-";
-}
-
-fs::path temporary_for(const fs::path& path) {
-  static std::atomic<unsigned> number{0};
-  return path.string() + std::string(temporary_mark) + maker_word(::getpid()) +
-         std::to_string(number++);
 }
 
 // Removes the temporary file unless it has got its name.
 class Temporary {
  public:
   Temporary(const fs::path& path, std::string who)
-      : path_(path), who_(std::move(who)), temporary_(temporary_for(path)) {}
+      : path_(path),
+        who_(std::move(who)),
+        temporary_(path.string() + std::string(temporary_mark) + unique_word()) {}
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;
   ~Temporary() {
     if (!temporary_.empty()) ::unlink(temporary_.c_str());
+    if (lock_ >= 0) ::close(lock_);
   }
 
-  void write(const FileContent& content) const {
+  void write(const FileContent& content) {
     PlainFile file(temporary_, O_WRONLY | O_CREAT | O_EXCL, who_);
+    lock_ = ::open(temporary_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (lock_ >= 0) ::flock(lock_, LOCK_EX | LOCK_NB);
     file.reserve(content.size);
     content.pieces([&](std::span<const std::byte> bytes) { file.write(bytes); });
     file.sync();
@@ -94,6 +103,7 @@ class Temporary {
   const fs::path& path_;
   std::string who_;
   fs::path temporary_;
+  int lock_ = -1;  // held until the file has its name: see remove_stale_temporaries()
 };
 
 // What follows the mark in the name of a temporary file; empty for any other name.
@@ -102,18 +112,32 @@ std::string_view behind_mark(std::string_view name) {
   return mark == std::string_view::npos ? "" : name.substr(mark + temporary_mark.size());
 }
 
-// Whether a name is of a temporary file whose process has ended.
-bool is_stale(std::string_view name) {
+// Whether it is a temporary file that nobody writes any more.
+bool is_stale(const fs::path& file) {
+  const std::string name = file.filename().string();
   const std::string_view words = behind_mark(name);
-  const char* const last = words.data() + words.size();
-  pid_t maker = 0;
-  const auto [end, error] = std::from_chars(words.data(), last, maker);
-  if (error != std::errc{} || end == last || *end != '-' || maker <= 0) return false;
-  if (maker == ::getpid()) return !words.starts_with(maker_word(maker));
-  return ::kill(maker, 0) != 0 && errno == ESRCH;
+  const std::size_t dash = words.find('-');
+  if (dash == 0 || dash >= words.size() - 1 ||
+      words.find_first_not_of("0123456789abcdef-") != std::string_view::npos)
+    return false;
+  if (words.substr(0, dash) == machine_word()) {
+    const int lock = ::open(file.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    const bool taken = lock >= 0 && ::flock(lock, LOCK_EX | LOCK_NB) == 0;
+    const bool held = lock >= 0 && !taken && errno == EWOULDBLOCK;
+    if (lock >= 0) ::close(lock);
+    if (taken || held) return taken;
+  }
+  std::error_code gone;
+  const auto written = fs::last_write_time(file, gone);
+  return !gone && fs::file_time_type::clock::now() - written > std::chrono::hours(24);
 }
 
 }  // namespace
+
+std::string unique_word() {
+  std::random_device random;
+  return machine_word() + '-' + hex_word(random()) + hex_word(random());
+}
 
 std::vector<std::byte> read_whole_file(const fs::path& path, std::string_view who,
                                        std::uint64_t most) {
@@ -158,7 +182,7 @@ void write_file_atomically(const fs::path& path, std::string_view text,
 std::vector<fs::path> remove_stale_temporaries(const fs::path& folder) {
   std::vector<fs::path> removed;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (!is_stale(entry.path().filename().string())) continue;
+    if (!is_stale(entry.path())) continue;
     std::error_code ignored;
     if (fs::remove(entry.path(), ignored)) removed.push_back(entry.path());
   }

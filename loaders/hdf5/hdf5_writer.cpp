@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/engine/base/internal/home_process.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/hdf5/detail/file/hdf5_types.h>
@@ -194,7 +195,7 @@ struct Hdf5Writer::Core {
 
 Hdf5Writer::Hdf5Writer(std::filesystem::path file) : core_(std::make_unique<Core>()) {
   core_->path = std::move(file);
-  core_->partial = core_->path.string() + ".partial." + std::to_string(::getpid());
+  core_->partial = core_->path.string() + ".partial." + unique_word();
   core_->run("creating it", [this] {
     core_->file.emplace(core_->partial.c_str(), H5F_ACC_TRUNC);
     core_->kept.emplace(*core_->file);

@@ -27,9 +27,9 @@ struct Hdf5Layout {
 
 /// Writes an HDF5 file, contiguous datasets, which Hdf5Table reads fastest, or chunked ones. The
 /// file appears under its name when finish() has put it on the disk; until then, and after an
-/// error, there is only
-/// "<file>.partial.<process>", which the destructor removes. Used by one thread at a time, of one
-/// process: a fork of it leaves the file alone, and its calls throw PipelineError.
+/// error, there is only "<file>.partial.<word>", which the destructor removes. Used by one thread
+/// at a time, of one process: a fork of it leaves the file alone, and its calls throw
+/// PipelineError.
 class HEADRACE_API Hdf5Writer {
  public:
   /// Throws ConfigError when the folder is not there or cannot be written.

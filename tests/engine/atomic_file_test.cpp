@@ -3,6 +3,7 @@
 #include <headrace/tests/support/peak_memory.h>
 #include <headrace/tests/support/temporary_folder.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -22,6 +23,7 @@ using headrace::remove_stale_temporaries;
 using headrace::ResourceError;
 using headrace::write_file_atomically;
 using headrace::test::TemporaryFolder;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -40,6 +42,14 @@ pid_t ended_process() {
   if (child == 0) ::_exit(0);
   ::waitpid(child, nullptr, 0);
   return child;
+}
+
+// As a process does that is killed while it writes `path`.
+void leave_temporary(const std::filesystem::path& path) {
+  const pid_t child = ::fork();
+  if (child == 0)
+    write_file_atomically(path, {.size = 3, .pieces = [](const auto&) { ::_exit(0); }});
+  ::waitpid(child, nullptr, 0);
 }
 
 }  // namespace
@@ -182,34 +192,48 @@ TEST_CASE("a process killed while it writes leaves the old file or the new one")
   CHECK(files_in(folder.path()) == 1);
 }
 
-TEST_CASE("only temporary files of processes that ended are removed") {
+TEST_CASE("only temporary files that nobody writes any more are removed") {
   const TemporaryFolder folder;
   const auto touch = [&](const std::string& name) { std::ofstream(folder.path() / name) << "x"; };
-  const std::string stale = "a.tmp-" + std::to_string(ended_process()) + "-0";
-  touch(stale);
-  touch("a.tmp-" + std::to_string(::getppid()) + "-0");
-  touch("a.tmp-");
-  touch("a.tmp-12x-0");
-  touch("a");
-  const auto removed = remove_stale_temporaries(folder.path());
+  leave_temporary(folder.path() / "a");
+  const fs::path stale = fs::directory_iterator(folder.path())->path();
+  // As another machine that shares the folder names its own: no process here has the number.
+  const std::string foreign = "b.tmp-" + std::to_string(ended_process()) + "-77-0";
+  for (const std::string& name : {foreign, std::string("a.tmp-"), std::string("a.tmp-12x-0"),
+                                  std::string("a.tmp-7"), std::string("a")})
+    touch(name);
+  auto removed = remove_stale_temporaries(folder.path());
   REQUIRE(removed.size() == 1);
-  CHECK(removed[0].filename() == stale);
+  CHECK(removed[0] == stale);
+  // What nobody has written to for days has no writer anywhere.
+  for (const auto& entry : fs::directory_iterator(folder.path()))
+    fs::last_write_time(entry.path(), fs::last_write_time(entry.path()) - std::chrono::hours(25));
+  removed = remove_stale_temporaries(folder.path());
+  REQUIRE(removed.size() == 1);
+  CHECK(removed[0].filename() == foreign);
   CHECK(files_in(folder.path()) == 4);
 }
 
-TEST_CASE("what a process of the same number left is removed, and what this one writes stays") {
+TEST_CASE("what a killed process left is removed, and what is being written stays") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "file";
-  const std::string stale = "file.tmp-" + std::to_string(::getpid()) + "-0";
+  leave_temporary(path);
   const headrace::FileContent content{.size = 3, .pieces = [&](const headrace::ByteSink& sink) {
-                                        std::ofstream(folder.path() / stale) << "x";
-                                        const auto removed =
-                                            remove_stale_temporaries(folder.path());
-                                        REQUIRE(removed.size() == 1);
-                                        CHECK(removed[0].filename() == stale);
+                                        remove_stale_temporaries(folder.path());
+                                        CHECK(files_in(folder.path()) == 1);
                                         sink(file_bytes("new"));
                                       }};
   write_file_atomically(path, content);
   CHECK((read_whole_file(path) == file_bytes("new")));
   CHECK(files_in(folder.path()) == 1);
+}
+
+TEST_CASE("of one folder's names no two are alike") {
+  const std::string first = headrace::unique_word();
+  CHECK(first != headrace::unique_word());
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(headrace::unique_word() == headrace::unique_word() ? 1 : 0);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  CHECK(status == 0);
 }

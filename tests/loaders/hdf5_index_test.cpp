@@ -16,6 +16,8 @@
 
 #include <doctest/doctest.h>
 
+#include <unistd.h>
+
 namespace headrace::test {
 namespace {
 
@@ -104,6 +106,22 @@ TEST_CASE("the index says where H5Dget_chunk_info_by_coord says, user block adde
             detail::ChunkPlace{address + block, static_cast<std::uint32_t>(bytes), mask});
     }
   }
+}
+
+TEST_CASE("an index that another machine writes under this process's number stays") {
+  const TemporaryFolder folder;
+  const auto path = many_chunks(folder);
+  constexpr int numbers = 100;
+  for (int i = 0; i < numbers; ++i)
+    std::ofstream(folder / ("many.h5.headrace-index.partial." + std::to_string(::getpid()) + "." +
+                            std::to_string(i)))
+        << "x";
+  const auto in_folder = [&] {
+    return std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator());
+  };
+  open_indexed(path);
+  CHECK(fs::exists(folder / "many.h5.headrace-index"));
+  CHECK(in_folder() == numbers + 2);
 }
 
 TEST_CASE("places out of the file, and sizes that cannot be, are refused") {

@@ -9,12 +9,15 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
+
+#include <unistd.h>
 
 namespace headrace::test {
 namespace {
@@ -25,6 +28,21 @@ std::size_t files_in(const std::filesystem::path& folder) {
 }
 
 }  // namespace
+
+TEST_CASE("what another machine writes beside it, under this process's number, stays") {
+  const TemporaryFolder folder;
+  const auto other = folder / ("a.h5.partial." + std::to_string(::getpid()));
+  std::ofstream(other) << "x";
+  {
+    Hdf5Writer writer(folder / "a.h5");
+    writer.add("x", DType::uint8, 1, {});
+    writer.append("x", Tensor::zeros(DType::uint8, {1}));
+    writer.finish();
+  }
+  REQUIRE(std::filesystem::exists(other));
+  CHECK(std::filesystem::file_size(other) == 1);
+  CHECK(files_in(folder.path()) == 2);
+}
 
 TEST_CASE("what is written comes back, for every dtype") {
   const TemporaryFolder folder;

@@ -55,8 +55,14 @@ HEADRACE_API std::string read_whole_text(const std::filesystem::path& path,
                                          std::string_view who = "file",
                                          std::uint64_t most = most_whole_file);
 
-/// Removes temporary files that processes which no longer run have left in `folder`; gives their
-/// names. Throws std::filesystem::filesystem_error for a folder that cannot be read.
+/// A word that no other process has, on whatever machine shares a folder, nor this one again:
+/// letters, digits and '-'.
+HEADRACE_API std::string unique_word();
+
+/// Removes temporary files that nobody writes any more from `folder`; gives their names. A writer
+/// of this machine holds a lock (flock(2)); of another one, or where the file system has no locks,
+/// a file is left behind when it was not written to for a day. Throws
+/// std::filesystem::filesystem_error for a folder that cannot be read.
 HEADRACE_API std::vector<std::filesystem::path> remove_stale_temporaries(
     const std::filesystem::path& folder);
 

@@ -1,10 +1,10 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/loaders/file/file_descriptor.h>
 #include <headrace/loaders/hdf5/detail/chunk/chunk_index_file.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <cerrno>
 #include <cstring>
 #include <optional>
 #include <random>
@@ -13,9 +13,7 @@
 
 #include <libdeflate.h>
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 namespace headrace::inline v1::detail {
 namespace {
@@ -108,15 +106,6 @@ bool all_inside(std::span<const ChunkPlace> places, std::uint64_t file_bytes) {
   return std::ranges::all_of(places, [file_bytes](const ChunkPlace& place) {
     return place.offset <= file_bytes && place.bytes <= file_bytes - place.offset;
   });
-}
-
-/// Writes all and brings it on the disk; errno of what failed, else 0.
-int write_synced(const std::filesystem::path& path, std::span<const std::byte> bytes) {
-  const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  const bool written = file.number() >= 0 &&
-                       pwrite_all(file.number(), bytes.data(), bytes.size(), 0) &&
-                       ::fsync(file.number()) == 0;
-  return written ? 0 : errno;
 }
 
 }  // namespace
@@ -226,20 +215,12 @@ std::vector<std::byte> ChunkIndexFile::text() const {
 
 std::string ChunkIndexFile::save() const {
   if (!changed_) return {};
-  static std::atomic<unsigned> writers{0};
-  const std::filesystem::path partial =
-      path_.string() + ".partial." + std::to_string(::getpid()) + "." + std::to_string(writers++);
-  ::unlink(partial.c_str());
-  if (const int error = write_synced(partial, text()); error != 0) {
-    ::unlink(partial.c_str());
-    return std::strerror(error);
+  try {
+    write_file_atomically(path_, text(), {.who = "hdf5"});
+    return {};
+  } catch (const ResourceError& error) {
+    return error.what();
   }
-  if (::rename(partial.c_str(), path_.c_str()) != 0) {
-    const int error = errno;
-    ::unlink(partial.c_str());
-    return std::strerror(error);
-  }
-  return {};
 }
 
 bool agrees(const std::vector<ChunkPlace>& places,

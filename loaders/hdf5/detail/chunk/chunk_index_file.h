@@ -47,8 +47,7 @@ class ChunkIndexFile {
   /// everything it depends on.
   const std::vector<ChunkPlace>* find(const std::string& key, std::size_t chunks);
   void put(std::string key, std::vector<ChunkPlace> places);
-  /// Writes when something was put: a temporary file, synced, renamed. Returns why it could not;
-  /// empty when it could.
+  /// Writes when something was put, atomically. Returns why it could not; empty when it could.
   std::string save() const;
 
  private:
