@@ -153,6 +153,8 @@ class MemberRun {
         selection.figure + (selection.goal == Goal::maximum ? ", largest" : ", smallest");
     options.identity["member"] = member_.name;
     options.identity["records"] = std::to_string(train.samples_per_epoch()) + rows_word(member_);
+    if (std::string data = recipe_.records_word(); !data.empty())
+      options.identity["data"] = std::move(data);
     for (const auto& [name, value] : identity_of(stages_[number]))
       options.identity[name] = value;
     for (const auto& [name, value] : of_recipe)

@@ -154,6 +154,9 @@ class HEADRACE_API Recipe {
   /// tensors that an export leaves out. Predictions need them, and a checkpoint whose words differ
   /// is not resumed from.
   virtual std::map<std::string, std::string> notes() const { return {}; }
+  /// After `plan()`: words that change where the number, order or labels of the records do; a
+  /// checkpoint of others is not resumed from. Empty: nothing is known of them.
+  virtual std::string records_word() const { return {}; }
   /// For a prediction, in place of `plan()`: what the notes of a checkpoint say of training data
   /// that need not be here. Throws `CheckpointError` for notes that it cannot go by.
   virtual void recall(const std::map<std::string, std::string>& notes);

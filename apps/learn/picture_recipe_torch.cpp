@@ -114,6 +114,10 @@ monitor::MemoryForecast PictureRecipe::plan() {
   };
   if (!arrays()) check();
   records_ = listed();
+  records_word_ = app::records_word(*records_.train.source);
+  for (const RecordSet* part : {&records_.validation, &records_.test})
+    if (part->source != records_.train.source)
+      records_word_ += "; " + app::records_word(*part->source);
   const std::string of_epoch = task_.data.epoch_size > 0 ? " (data.epoch_size)" : "";
   for (const training::Stage& stage : stages_of(*config_))
     for (const SplitParts& one : records_.members)

@@ -30,6 +30,7 @@ class PictureRecipe : public training::Recipe {
   std::uint64_t open() override;
   std::vector<training::Member> members() const override;
   std::map<std::string, std::string> notes() const override;
+  std::string records_word() const override { return records_word_; }
   void recall(const std::map<std::string, std::string>& notes) override;
   /// Pictures in a folder of any layout, one picture, a manifest or a pack; arrays likewise
   /// (open_unlabelled_arrays()).
@@ -74,6 +75,7 @@ class PictureRecipe : public training::Recipe {
   const TaskSettings& task_;
   std::optional<MaskFeed> mask_;
   TaskRecords records_;
+  std::string records_word_;
   ChannelStatistics statistics_;
   std::vector<std::string> classes_;
   Shape record_;                      // of arrays

@@ -3,6 +3,7 @@
 #include <headrace/apps/learn/volume_job.h>
 #include <headrace/apps/learn/volume_recipe_torch.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/random.h>
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/training/errors.h>
 
@@ -12,6 +13,7 @@
 #include <numeric>
 #include <variant>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace headrace::inline v1::app {
@@ -111,6 +113,13 @@ monitor::MemoryForecast VolumeRecipe::plan() {
 
 std::vector<training::Member> VolumeRecipe::members() const {
   return members_of_parts(records_.members);
+}
+
+std::string VolumeRecipe::records_word() const {
+  std::string names;
+  for (const PreparedCase& one : records_.set.prepared)
+    names += one.name + '\n';
+  return fmt::format("{} cases, names {:016x}", records_.set.prepared.size(), hash_name(names));
 }
 
 std::map<std::string, std::string> VolumeRecipe::notes() const {

@@ -31,6 +31,7 @@ class VolumeRecipe : public training::Recipe, public VolumePredictor {
   std::uint64_t open() override { return 0; }
   std::vector<training::Member> members() const override;
   std::map<std::string, std::string> notes() const override;
+  std::string records_word() const override;
   void recall(const std::map<std::string, std::string>& notes) override;
   std::unique_ptr<training::Course> begin(const training::Member& member) const override;
   /// Labelled volumes: nnU-Net's raw layout, or a folder of images with that of their labels beside

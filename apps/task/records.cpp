@@ -4,13 +4,16 @@
 #include <headrace/apps/task/records.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/printable.h>
+#include <headrace/engine/base/random.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <numeric>
+#include <string_view>
 #include <system_error>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -184,6 +187,21 @@ std::vector<std::int64_t> evenly_spread(const std::vector<std::int64_t>& rows, s
   for (std::size_t i = 0; i < most; ++i)
     some.push_back(rows[i * rows.size() / most]);
   return some;
+}
+
+std::string records_word(const LabelledSource& source) {
+  std::uint64_t names = 0;
+  std::uint64_t labels = 0;
+  const auto mix = [](std::uint64_t& hash, std::string_view text) {
+    hash = (hash ^ hash_name(text)) * 0x9e3779b97f4a7c15ULL + 1;
+  };
+  for (std::int64_t i = 0; i < source.size(); ++i) {
+    mix(names, source.origin(i));
+    mix(labels, fmt::format("{}", fmt::join(source.label_set(i), ",")));
+  }
+  for (const std::string& name : source.classes())
+    mix(labels, name);
+  return fmt::format("{} records, names {:016x}, labels {:016x}", source.size(), names, labels);
 }
 
 std::vector<std::int64_t> labels_at(const LabelledSource& source,

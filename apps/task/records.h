@@ -41,6 +41,10 @@ RecordSet open_set(const DataSet& set, const TaskData& data, const std::string& 
 /// those to train on, or where a class has no record to train on; ConfigError where arrays differ.
 TaskRecords open_records(const TaskData& data, bool masks, std::uint64_t seed);
 
+/// "40 records, names 1a2b3c4d5e6f7a8b, labels 8b7a6f5e4d3c2b1a": changes where their number, order
+/// or labels do, not where their files do, or lie.
+std::string records_word(const LabelledSource& source);
+
 /// 0 to its size.
 std::vector<std::int64_t> all_rows(const LabelledSource& source);
 

@@ -4,6 +4,7 @@
 #include <headrace/tests/apps/training_runs.h>
 #include <headrace/tests/support/content_of.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -122,7 +123,27 @@ TEST_CASE("a run on volumes that was stopped, or had other threads, gives the sa
   slow.replace(slow.find(epochs), epochs.size(), "epochs: 2, checkpoint_every: 2");
   std::ofstream(folder.path() / "job.yaml") << slow;
   const auto [cut, said] = folder.stop_in_first_epoch("cut");
-  folder.done({"train", "--resume", cut.string(), "--set", "delay.transfer=0ms"});
+  const std::vector<std::string> resume{"train", "--resume", cut.string(), "--set",
+                                        "delay.transfer=0ms"};
+  const auto rename = [&](const char* from, const char* to) {
+    for (const char* ending : {"imagesTr/case%_0000.nii.gz", "labelsTr/case%.nii.gz"}) {
+      const auto named = [&](const std::string& number) {
+        return folder.path() / "raw" / std::string(ending).replace(13, 1, number);
+      };
+      fs::rename(named(from), named(to));
+    }
+  };
+  rename("3", "9");  // as many, in another order
+  const Finished others = folder.run(resume);
+  CHECK(others.status == 6);
+  CHECK_MESSAGE(contains(others.err, "data: \"6 cases, names "), others.err);
+  rename("9", "3");
+  const fs::path image = folder.path() / "raw/imagesTr/case2_0000.nii.gz";
+  fs::last_write_time(image, fs::last_write_time(image) + std::chrono::hours(1));
+  const Finished rest = folder.run(resume);
+  REQUIRE_MESSAGE(rest.status == 0, rest.err);
+  CHECK_MESSAGE(contains(rest.err, "1 files of volumes were changed since they were prepared"),
+                rest.err);
   CHECK(best_weights(cut) == whole);
 }
 

@@ -274,3 +274,29 @@ TEST_CASE("masks mean what the section says: values, places in the list, colours
   CHECK(colours.colours[2].red == 255);
   CHECK(colours.colours[2].label == 1);
 }
+
+TEST_CASE(
+    "the word of records changes with number, order and labels, not with files or their place") {
+  const test::TemporaryFolder root;
+  for (const char* file : {"a/cat/1.png", "a/cat/2.png", "a/dog/3.png"})
+    touch(root / file);
+  const auto word = [&](const char* folder) {
+    return app::records_word(ImageFolder(root / folder));
+  };
+  const std::string before = word("a");
+  CHECK(before.starts_with("3 records, names "));
+  std::ofstream(root / "a/cat/1.png") << "longer";
+  CHECK(word("a") == before);
+  fs::rename(root / "a", root / "moved");
+  CHECK(word("moved") == before);
+  const auto changed = [&](const char* from, const char* to) {
+    fs::rename(root / from, root / to);
+    const std::string now = word("moved");
+    fs::rename(root / to, root / from);
+    CHECK(now != before);
+  };
+  changed("moved/cat/1.png", "moved/cat/4.png");
+  changed("moved/dog", "moved/hare");
+  touch(root / "moved/dog/4.png");
+  CHECK(word("moved").starts_with("4 records"));
+}
