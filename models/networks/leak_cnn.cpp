@@ -21,7 +21,6 @@ namespace {
 
 namespace nn = torch::nn;
 
-constexpr std::int64_t fewest_mels = 64;
 constexpr std::int64_t pooled_mels = 16;
 
 // Along the mel axis alone.
@@ -60,11 +59,11 @@ struct LeakModule : BlockModule {
   }
 
   static void check(const at::Tensor& segments) {
-    if (segments.dim() == 4 && segments.size(1) == 1 && segments.size(2) >= fewest_mels &&
+    if (segments.dim() == 4 && segments.size(1) == 1 && segments.size(2) >= leak_cnn_mels &&
         segments.size(3) >= 1)
       return;
     std::ostringstream message;
-    message << "[LeakCNN] segments must be [N, 1, mels, frames] with at least " << fewest_mels
+    message << "[LeakCNN] segments must be [N, 1, mels, frames] with at least " << leak_cnn_mels
             << " mels and a frame, got " << segments.sizes();
     throw DataError(message.str());
   }

@@ -5,6 +5,7 @@
 
 #include "../support/torch_doctest.h"
 
+#include <cmath>
 #include <limits>
 
 #include <ATen/Functions.h>
@@ -32,6 +33,18 @@ TEST_CASE("what a validation has fitted comes back as it was, whatever its dtype
         at::allclose(read.fitted.at(name).to(at::kDouble), tensor.to(at::kDouble), 0.0, 0.0, true));
   }
   CHECK(read.fitted.at("counts")[0].item<std::int64_t>() == std::int64_t{1} << 60);
+}
+
+TEST_CASE("figures come back with infinities, and with what is no number") {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  const headrace::test::TemporaryFolder folder;
+  write_best_weights(folder.path() / "w",
+                     {.selected_by = "psnr",
+                      .validation = {{"psnr", inf}, {"gain", -inf}, {"auc", std::nan("")}}});
+  const Figures read = read_best_weights(folder.path() / "w").validation;
+  CHECK(figure(read, "psnr") == inf);
+  CHECK(figure(read, "gain") == -inf);
+  CHECK(std::isnan(read.at(2).second));
 }
 
 TEST_CASE("a recipe's notes may have any name") {

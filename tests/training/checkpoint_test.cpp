@@ -84,6 +84,16 @@ TEST_CASE("a checkpoint comes back as it was written") {
   CHECK((read.notes == written.notes));
 }
 
+TEST_CASE("a best metric that is infinite is not lost") {
+  const TemporaryFolder folder;
+  Checkpoint written = sample();
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  written.progress.early_stopping = {.best = inf, .reference = -inf};
+  written.progress.plateau.best = -inf;
+  write_checkpoint(folder.path() / "c", written);
+  CHECK((read_checkpoint(folder.path() / "c").progress == written.progress));
+}
+
 TEST_CASE("a checkpoint with a weight that is not finite is not gone on from") {
   const TemporaryFolder folder;
   std::vector<std::string> warnings;

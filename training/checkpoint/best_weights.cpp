@@ -1,3 +1,4 @@
+#include <headrace/engine/base/internal/json_fields.h>
 #include <headrace/training/checkpoint/best_weights.h>
 #include <headrace/training/checkpoint/checkpoint.h>
 #include <headrace/training/checkpoint/safetensors.h>
@@ -6,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -21,22 +21,17 @@ namespace {
 
 using nlohmann::json;
 
-// JSON has no NaN: null stands for a value that is not a number.
 json from_figures(const Figures& figures) {
   json list = json::array();
   for (const auto& [name, value] : figures)
-    list.push_back({name, std::isfinite(value) ? json(value) : json(nullptr)});
+    list.push_back({name, number_json<json>(value)});
   return list;
 }
 
 Figures to_figures(const json& list) {
   Figures figures;
-  for (const json& entry : list) {
-    const json& value = entry.at(1);
-    figures.emplace_back(
-        entry.at(0).get<std::string>(),
-        value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>());
-  }
+  for (const json& entry : list)
+    figures.emplace_back(entry.at(0).get<std::string>(), json_number(entry.at(1)));
   return figures;
 }
 

@@ -3,6 +3,7 @@
 #include <headrace/models/metrics/area_under_roc.h>
 
 #include <algorithm>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -82,7 +83,8 @@ training::Figures LeakMetric::result() {
   const models::LeakDecisions decisions = decisions_of(leaks, file, given_);
   threshold_ = decisions.threshold;
   const auto count = [](std::int64_t number) { return static_cast<double>(number); };
-  training::Figures figures{{"f1", decisions.f1()}};
+  const double nothing = std::numeric_limits<double>::quiet_NaN();
+  training::Figures figures{{"f1", file.labels.empty() ? nothing : decisions.f1()}};
   append(figures, {{"accuracy", training::figure(segments_.result(), "accuracy")},
                    {"recording_accuracy", decisions.accuracy()}});
   append(figures, areas(leaks, file));

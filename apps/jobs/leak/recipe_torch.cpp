@@ -159,6 +159,7 @@ monitor::MemoryForecast LeakRecipe::plan() {
   networks.emplace_back(leak_network);
   check_network(config_.model, networks, {.channels = 1});
   files_ = read_splits(config_.data);
+  require_mels(files_.training);
   training_ = plan_leak_data(files_.training, config_.data, device_);
   validation_ = plan_leak_data(files_.validation, config_.data, device_);
   testing_ = plan_leak_data(files_.testing, config_.data, device_);
@@ -167,6 +168,14 @@ monitor::MemoryForecast LeakRecipe::plan() {
   forecast.add("data in memory",
                training_.resident_bytes + validation_.resident_bytes + testing_.resident_bytes);
   return forecast;
+}
+
+void LeakRecipe::require_mels(const LeakFile& file) const {
+  if (!config_.is_leak_cnn() || file.mels >= models::leak_cnn_mels) return;
+  throw ConfigError("[leak] " + file.path.string() + ": model.name: " + leak_network + " needs " +
+                    std::to_string(models::leak_cnn_mels) + " mels or more, got " +
+                    std::to_string(file.mels) +
+                    "; make spectrograms of as many, or train another network, resnet18 say");
 }
 
 std::uint64_t LeakRecipe::open() {
@@ -217,6 +226,7 @@ std::vector<std::int64_t> LeakRecipe::test_on(const std::filesystem::path& data,
                       ": a file of this kind is one part, --split may be all, got " + split +
                       "; name the file of that part");
   files_.testing = read_leak_file(data, &files_.training);
+  require_mels(files_.testing);
   sources_.testing = plan_leak_segments(files_.testing, config_.data.resident.value, {}).outline;
   return {};
 }
@@ -224,6 +234,7 @@ std::vector<std::int64_t> LeakRecipe::test_on(const std::filesystem::path& data,
 Pipeline LeakRecipe::prediction(const std::filesystem::path& data,
                                 const training::Feed& feed) const {
   const LeakFile file = read_leak_recordings(data, &files_.training);
+  require_mels(file);
   return leak_evaluation_pipeline(plan_leak_segments(file, config_.data.resident.value, {}).outline,
                                   feed.batch, feed.device);
 }

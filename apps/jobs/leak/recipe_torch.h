@@ -82,6 +82,8 @@ class LeakRecipe final : public training::Recipe {
   Pipeline prediction(const std::filesystem::path& data, const training::Feed& feed) const override;
 
  private:
+  void require_mels(const LeakFile& file) const;
+
   LeakConfig config_;
   Device device_;
   LeakSplits files_;

@@ -23,9 +23,9 @@ at::Tensor on_host(const at::Tensor& values, at::ScalarType type) {
   return values.detach().to(at::kCPU, type).contiguous();
 }
 
-// A mean over volumes of several sums.
+// A mean over volumes of several sums; of none it is not a number.
 double mean_of(double sum, std::int64_t volumes) {
-  return volumes > 0 ? sum / static_cast<double>(volumes) : 0.0;
+  return sum / static_cast<double>(volumes);
 }
 
 // The lower median, so that a choice is one of those that were made.
@@ -107,6 +107,7 @@ training::Figures SurfaceMetric::result() {
 }
 
 training::TensorMap SurfaceMetric::fitted() const {
+  if (volumes_ == 0) return {};
   const VolumeDecision& chosen = options_.candidates[best()];
   const std::vector<double> values{
       chosen.threshold.value_or(0.5), chosen.smooth, static_cast<double>(chosen.smallest),

@@ -21,7 +21,7 @@ struct SurfaceMetricOptions {
 /// Z, Y, X], each a mean over the volumes but for "dice" and "iou", which are of all voxels
 /// together: "surface_dice_2", "voxel_dice_2" (`SheetFigures`), and, where the score is asked for,
 /// "score" and "topology" with their bounds, "voi" in bits, and the surface Dice of the other
-/// tolerances. `fitted()` is the
+/// tolerances. Of no volume they are not numbers. `fitted()` is the
 /// choice. Works on the host, volume by volume, of which it keeps none: it waits for the
 /// device once for each.
 class SurfaceMetric final : public training::Metric {
@@ -31,7 +31,8 @@ class SurfaceMetric final : public training::Metric {
 
   void add(const training::Cases& cases) override;
   training::Figures result() override;
-  /// "decision", float64 [5]: threshold, smooth, smallest, largest_only, closing.
+  /// "decision", float64 [5]: threshold, smooth, smallest, largest_only, closing; of no volume
+  /// none.
   training::TensorMap fitted() const override;
 
  private:

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cmath>
 #include <concepts>
+#include <limits>
 #include <type_traits>
 
 // Structs to JSON and back out of one list of their fields, in the struct's own namespace:
@@ -87,9 +89,40 @@ struct FieldReader {
   void told(const char* /*key*/, const auto& /*value*/) const {}
 };
 
-/// Values that are no structs with a list of fields, as nlohmann reads them.
+/// A number as JSON, which has neither infinities nor NaN: "inf", "-inf" and null stand for them.
+template <class Json>
+Json number_json(double value) {
+  if (std::isnan(value)) return nullptr;
+  return std::isfinite(value) ? Json(value) : Json(value > 0.0 ? "inf" : "-inf");
+}
+
+/// What number_json() was given. Throws nlohmann's exceptions for what is neither.
+template <class Json>
+double json_number(const Json& json) {
+  if (json.is_null()) return std::numeric_limits<double>::quiet_NaN();
+  if (json == "inf") return std::numeric_limits<double>::infinity();
+  if (json == "-inf") return -std::numeric_limits<double>::infinity();
+  return json.template get<double>();
+}
+
+/// Names and their numbers as an object.
+template <class Json>
+Json numbers_json(const auto& numbers) {
+  Json object = Json::object();
+  for (const auto& [name, value] : numbers)
+    object[name] = number_json<Json>(value);
+  return object;
+}
+
+/// Values that are no structs with a list of fields, as nlohmann reads them, and infinite numbers.
 struct PlainValues {
   static void read(const auto& json, auto& value) { json.get_to(value); }
+  static void read(const auto& json, double& value) {
+    if (json.is_string())
+      value = json_number(json);
+    else
+      json.get_to(value);
+  }
 };
 
 template <class Json, class Value>
@@ -105,6 +138,8 @@ Json write_fields(const Value& value) {
     return list;
   } else if constexpr (detail::OptionalValue<Value>) {
     return value ? write_fields<Json>(*value) : Json(nullptr);
+  } else if constexpr (std::same_as<Value, double>) {
+    return number_json<Json>(value);
   } else {
     return Json(value);
   }

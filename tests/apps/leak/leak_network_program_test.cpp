@@ -1,4 +1,7 @@
 // The leak job with another network than its own.
+#include <headrace/apps/jobs/leak/names.h>
+#include <headrace/engine/tensor/tensor.h>
+#include <headrace/loaders/hdf5/hdf5_writer.h>
 #include <headrace/tests/apps/leak/leak_folder.h>
 #include <headrace/tests/support/content_of.h>
 
@@ -10,6 +13,7 @@
 
 namespace {
 
+using namespace headrace;
 using namespace headrace::test;
 namespace fs = std::filesystem;
 
@@ -19,7 +23,42 @@ struct NetworkTraining : LeakFolder {
   }
 };
 
+// A file of four recordings of 2 x 3 segments with 40 mels each.
+void write_few_mels(const fs::path& path) {
+  const Shape recording{2, 3, 40, 5};
+  Hdf5Writer writer(path);
+  writer.add(app::leak_mel_dataset, DType::float16, 4, recording);
+  std::vector<float16_t> cells(static_cast<std::size_t>(4 * recording.elements()), {0x4000});
+  writer.append(app::leak_mel_dataset, Tensor::of<float16_t>(cells, recording.batched(4)));
+  writer.add(app::leak_label_dataset, DType::int16, 4, {});
+  const std::vector<std::int16_t> labels{0, 1, 0, 1};
+  writer.append(app::leak_label_dataset, Tensor::of<std::int16_t>(labels, {4}));
+  writer.attribute("labels_json", R"(["OTHER", "LEAK"])");
+  writer.attribute("config_json", R"({"mean_db": 2, "std_db": 1})");
+  writer.finish();
+}
+
 }  // namespace
+
+TEST_CASE("spectrograms of too few mels for the leak job's own network are refused at once") {
+  const NetworkTraining job;
+  job.done(NetworkTraining::train({"memory.measure=false"}));
+  const std::string run = job.only_run().string();
+  for (const char* name : {"training", "validation", "testing"}) {
+    fs::remove(job.path() / "data" / (std::string(name) + ".h5"));
+    write_few_mels(job.path() / "data" / (std::string(name) + ".h5"));
+  }
+  const char* rule = "leak_cnn needs 64 mels or more, got 40";
+  for (const std::vector<std::string>& words :
+       {NetworkTraining::train({"runs=few"}),
+        {"predict", "--checkpoint", run, "--data", "data/testing.h5", "--output", "p.csv"},
+        {"evaluate", "--checkpoint", run, "--data", "data/testing.h5"}}) {
+    const Finished finished = job.run(words);
+    CHECK_MESSAGE(finished.status == 2, finished.err);
+    CHECK_MESSAGE(contains(finished.err, rule), finished.err);
+  }
+  CHECK_FALSE(fs::exists(job.path() / "few"));
+}
 
 TEST_CASE("the leak job trains another network by name, without the auxiliary head") {
   const NetworkTraining job;

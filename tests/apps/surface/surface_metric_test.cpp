@@ -132,4 +132,11 @@ TEST_CASE("no way to decide, and a score of several, are refused") {
   CHECK_THROWS_AS(SurfaceMetric({.candidates = {{}, {}}, .score = true}), ConfigError);
 }
 
+TEST_CASE("over no volume there is no figure and no choice") {
+  SurfaceMetric metric({.candidates = {{.threshold = 0.2}, {.threshold = 0.4}}});
+  for (const auto& [name, value] : metric.result())
+    CHECK_MESSAGE(std::isnan(value), name);
+  CHECK(metric.fitted().empty());
+}
+
 }  // namespace headrace
