@@ -84,9 +84,11 @@ class MemberRun {
       const BestWeights best = read_best_weights(store_.best_path());
       if (best.stage == before) return load_weights(*network_, best.weights);
     }
-    throw ConfigError("[stage " + stages_[number].name +
-                      "] start: the stage before must have weights that were judged, has none; "
-                      "start from its last");
+    throw NumericError("[stage " + stages_[number].name +
+                       "] start: the stage before must have weights that were judged, but none of "
+                       "its evaluations had a number for " +
+                       course_->selected_by().figure +
+                       "; see the warnings of its epochs, or start from its last");
   }
 
   RunResult run_trainer(Trainer& trainer, const std::stop_token& stop) const {
@@ -171,15 +173,19 @@ class MemberRun {
     return notes;
   }
 
-  // What the validation has fitted; loads the weights that it has selected.
+  // What the validation has fitted; loads the weights that it has selected, or refuses the member.
   TensorMap take_best(MemberResult& result) {
     if (!std::filesystem::exists(store_.best_path())) {
+      if (course_->evaluates(Split::validation)) {
+        result.refused = "no evaluation had a number for " + result.selected_by +
+                         ", by which weights are selected: none are kept as the best; see the "
+                         "warnings of its epochs";
+        return {};
+      }
       store_.save_best({.weights = snapshot(*network_),
                         .stage = static_cast<std::int64_t>(stages_.size()) - 1,
                         .epoch = stages_.back().epochs - 1,
                         .notes = notes()});
-      if (course_->evaluates(Split::validation))
-        warn("no evaluation of " + member_.name + " could be judged; its last weights are kept");
       return {};
     }
     BestWeights best = read_best_weights(store_.best_path());
@@ -201,6 +207,7 @@ class MemberRun {
   MemberResult judge(const RunResult& run, const std::stop_token& stop) {
     MemberResult result{.status = run.status, .selected_by = course_->selected_by().figure};
     TensorMap fitted = take_best(result);
+    if (!result.refused.empty()) return result;
     std::optional<Loader> test = evaluation_loader(Split::test, stages_.back());
     if (!test) return result;
     const bool votes = recipe_.members().size() > 1;
@@ -231,6 +238,11 @@ class MemberRun {
     if (callbacks_.on_test) callbacks_.on_test(*evaluation);
     result.test = evaluation->figures;
     result.confusion = evaluation->confusion;
+    if (evaluation->no_numbers.cases > 0) {
+      result.refused =
+          "test: the network gives " + evaluation->no_numbers.words(evaluation->samples);
+      return result;
+    }
     MemberScores scores = keeper.result();
     scores.fitted = std::move(fitted);
     write_member_scores(store_.folder(), scores);

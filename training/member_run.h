@@ -59,6 +59,10 @@ struct MemberResult {
   std::int64_t best_epoch = -1;  ///< of the last stage that was judged, from 0; -1: none was
   Figures validation = {};       ///< of that epoch
   Figures test = {};             ///< of its weights; empty without records to test
+  /// Why neither its weights nor its figures can be believed; empty: they can. Where no evaluation
+  /// could be judged there are no best weights and no test; where the network gives no numbers of
+  /// the test there are no scores for a vote.
+  std::string refused = {};
   std::optional<models::ConfusionMatrix> confusion = {};  ///< of the test, if its metric has one
 };
 

@@ -2,11 +2,13 @@
 #include <headrace/apps/backend/confusion_torch.h>
 #include <headrace/apps/backend/ensemble_torch.h>
 #include <headrace/apps/backend/recipe_notes.h>
+#include <headrace/apps/figures/fold_outcome.h>
 #include <headrace/apps/run/data_log.h>
 #include <headrace/training/errors.h>
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include <ATen/Parallel.h>
 
@@ -24,9 +26,14 @@ std::vector<fs::path> files_of(const fs::path& path) {
   if (fs::exists(path / best_file)) return {path / best_file};
   const fs::path members = fs::is_directory(path / "checkpoints") ? path / "checkpoints" : path;
   std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(members))
-    if (fs::exists(entry.path() / best_file) && fs::exists(entry.path() / "result.json"))
-      files.push_back(entry.path() / best_file);
+  for (const fs::directory_entry& entry : fs::directory_iterator(members)) {
+    const std::optional<FoldOutcome> outcome = read_fold_outcome(entry.path());
+    if (outcome && outcome->refused)
+      throw training::NumericError("[weights] " + entry.path().string() + ": is refused, " +
+                                   *outcome->refused + "; name the " + best_file +
+                                   " of the others, or train it anew");
+    if (outcome && fs::exists(entry.path() / best_file)) files.push_back(entry.path() / best_file);
+  }
   std::ranges::sort(files);
   if (files.empty())
     throw training::CheckpointError(

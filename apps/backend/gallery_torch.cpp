@@ -79,6 +79,7 @@ std::optional<Judged> judge(const training::Recipe& recipe, const training::Case
                                     : judge_masks(recipe, scores, target, fitted);
   const at::Tensor& present = cases.example.present;
   if (present.defined()) judged.badness = at::where(present.cpu(), judged.badness, 0.0);
+  judged.badness = judged.badness.nan_to_num(0.0);  // of scores that are none
   return judged;
 }
 

@@ -116,12 +116,13 @@ FoldOutcome RecipeRun::train(std::int64_t index, const std::filesystem::path& fo
   const training::MemberResult result =
       training::train_member(*recipe_, one, options, callbacks, std::move(stop));
   if (result.status == training::RunStatus::interrupted) return {.interrupted = true};
-  const FoldOutcome outcome{.member = members_.size() > 1 ? shown_name(one.name) : std::string(),
-                            .selected_by = result.selected_by,
-                            .best_epoch = result.best_epoch,
-                            .validation = by_name(result.validation),
-                            .test = by_name(result.test),
-                            .confusion = named(result.confusion, classes)};
+  FoldOutcome outcome{.member = members_.size() > 1 ? shown_name(one.name) : std::string(),
+                      .selected_by = result.selected_by,
+                      .best_epoch = result.best_epoch,
+                      .validation = by_name(result.validation),
+                      .test = by_name(result.test),
+                      .confusion = named(result.confusion, classes)};
+  if (!result.refused.empty()) outcome.refused = result.refused;
   write_fold_outcome(options.folder, outcome);
   return outcome;
 }
@@ -137,7 +138,8 @@ std::vector<FoldOutcome> RecipeRun::finished(const std::filesystem::path& folder
 std::vector<training::Member> RecipeRun::done_members(const std::filesystem::path& folder) const {
   std::vector<training::Member> done;
   for (const training::Member& member : members_)
-    if (read_fold_outcome(folder / member.name)) done.push_back(member);
+    if (const auto outcome = read_fold_outcome(folder / member.name); outcome && !outcome->refused)
+      done.push_back(member);
   return done;
 }
 
@@ -159,11 +161,15 @@ std::vector<FoldOutcome> RecipeRun::outcomes_of(
   std::string by = recipe_->begin(members_.front())->selected_by().figure;
   const training::Figures& deciding = votes.front().figures;
   if (!by_name(deciding).contains(by) && !deciding.empty()) by = deciding.front().first;
-  for (const training::VoteFigures& vote : votes)
+  for (const training::VoteFigures& vote : votes) {
     outcomes.push_back({.member = vote_member(vote.name),
                         .selected_by = by,
                         .test = by_name(vote.figures),
                         .confusion = named(vote.confusion, class_names(recipe_->notes()))});
+    if (vote.nan > 0)
+      outcomes.back().refused =
+          "test: the vote gives NaN for " + std::to_string(vote.nan) + " records";
+  }
   return outcomes;
 }
 

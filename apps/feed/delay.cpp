@@ -1,4 +1,5 @@
 #include <headrace/apps/feed/delay.h>
+#include <headrace/apps/feed/wrapped_source.h>
 #include <headrace/engine/batch/batch.h>
 
 #include <algorithm>
@@ -44,38 +45,26 @@ Pipeline slowed(Pipeline pipeline, Step step) {
   return std::move(pipeline).then(std::move(step));
 }
 
-class SlowSource final : public Source {
+class SlowSource final : public WrappedSource {
  public:
   SlowSource(std::shared_ptr<const Source> source, const PlantedDelays& delay)
-      : source_(std::move(source)), time_(delay.read), every_(delay.read_every) {}
+      : WrappedSource(std::move(source)), time_(delay.read), every_(delay.read_every) {}
 
-  std::string name() const override { return source_->name() + " with a planted delay"; }
-  std::int64_t size() const override { return source_->size(); }
-  Schema fields() const override { return source_->fields(); }
+  std::string name() const override { return source().name() + " with a planted delay"; }
   void read(std::int64_t index, Sample& sample) const override {
     if (is_slow(index)) pass_time(time_);
-    source_->read(index, sample);
+    source().read(index, sample);
   }
   bool blocking() const override { return true; }
-  bool gathers() const override { return source_->gathers(); }
   void gather(std::span<const std::int64_t> indices, const Rows& rows) const override {
     pass_time(time_, std::ranges::count_if(indices,
                                            [this](std::int64_t index) { return is_slow(index); }));
-    source_->gather(indices, rows);
+    source().gather(indices, rows);
   }
-  std::int64_t preferred_rows() const override { return source_->preferred_rows(); }
-  std::size_t working_bytes(std::int64_t index) const override {
-    return source_->working_bytes(index);
-  }
-  std::size_t largest_working_bytes() const override { return source_->largest_working_bytes(); }
-  std::size_t resident_bytes() const override { return source_->resident_bytes(); }
-  std::string origin(std::int64_t index) const override { return source_->origin(index); }
-  std::int64_t part(std::int64_t index) const override { return source_->part(index); }
 
  private:
   bool is_slow(std::int64_t index) const { return index % every_ == 0; }
 
-  std::shared_ptr<const Source> source_;
   Duration time_;
   int every_;
 };

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
-#include <limits>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -29,6 +29,7 @@ void fields(of_type<FoldOutcome> auto& outcome, const auto& field) {
   field("best_epoch", outcome.best_epoch);
   field("validation", outcome.validation);
   field("test", outcome.test);
+  field.if_there("refused", outcome.refused);
 }
 
 namespace {
@@ -37,13 +38,12 @@ using Named = std::map<std::string, double>;
 
 constexpr std::size_t most_line_columns = 100;
 
-// JSON has no word for what is no number: null stands for it.
+// As numbers_json() writes them.
 struct FiguresOrNull : PlainValues {
   using PlainValues::read;
   static void read(const nlohmann::json& json, Named& figures) {
     for (const auto& [name, value] : json.items())
-      figures[name] =
-          value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+      figures[name] = json_number(value);
   }
 };
 
@@ -74,6 +74,7 @@ std::string other_figures(const std::string& of, const Named& figures, const std
 std::string outcome_text(const FoldOutcome& outcome) {
   const std::string name = figure_words(outcome.selected_by);
   std::string text = outcome.member.empty() ? std::string{} : outcome.member + ": ";
+  if (outcome.refused) return text + "refused, " + *outcome.refused + '\n';
   if (const auto test = find(outcome.test, outcome.selected_by))
     text += fmt::format("test {} {:.4f}, ", name, *test);
   if (outcome.validation.empty())
@@ -97,7 +98,9 @@ std::string kind_of(const std::vector<FoldOutcome>& outcomes) {
 }
 
 // Over the test, or where nothing was tested over the validation.
-std::string summary(const std::vector<FoldOutcome>& outcomes) {
+std::string summary(const std::vector<FoldOutcome>& all) {
+  const std::vector<FoldOutcome> outcomes = believed(all);
+  if (outcomes.empty()) return "no figure can be believed";
   const std::string& name = outcomes.front().selected_by;
   const bool tested = !outcomes.front().test.empty();
   if (!tested && outcomes.front().validation.empty()) return "nothing was measured";
@@ -109,14 +112,16 @@ std::string summary(const std::vector<FoldOutcome>& outcomes) {
   if (outcomes.size() == 1 || spread == spreads.end())
     return fmt::format("{} {:.4f}{}", figure, find(outcomes.front().*part, name).value_or(NAN),
                        chosen);
-  return fmt::format("{} {:.4f} +- {:.4f} over {} {}{}", figure, spread->second.mean,
-                     spread->second.deviation, outcomes.size(), kind_of(outcomes), chosen);
+  const std::string of = outcomes.size() < all.size() ? fmt::format(" of {}", all.size()) : "";
+  return fmt::format("{} {:.4f} +- {:.4f} over {}{} {}{}", figure, spread->second.mean,
+                     spread->second.deviation, outcomes.size(), of, kind_of(outcomes), chosen);
 }
 
 nlohmann::ordered_json json_of(const std::map<std::string, FigureSpread>& spreads) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   for (const auto& [name, spread] : spreads)
-    json[name] = {{"mean", spread.mean}, {"standard_deviation", spread.deviation}};
+    json[name] = {{"mean", number_json<nlohmann::ordered_json>(spread.mean)},
+                  {"standard_deviation", number_json<nlohmann::ordered_json>(spread.deviation)}};
   return json;
 }
 
@@ -127,6 +132,8 @@ void add_confusion(nlohmann::ordered_json& json, const Confusion& confusion) {
 
 nlohmann::ordered_json json_of(const FoldOutcome& outcome) {
   auto json = write_fields<nlohmann::ordered_json>(outcome);
+  json["validation"] = numbers_json<nlohmann::ordered_json>(outcome.validation);
+  json["test"] = numbers_json<nlohmann::ordered_json>(outcome.test);
   add_confusion(json, outcome.confusion);
   return json;
 }
@@ -135,11 +142,14 @@ void add_votes(nlohmann::ordered_json& json, const std::vector<FoldOutcome>& vot
   if (votes.empty()) return;
   const FoldOutcome& first = votes.front();
   nlohmann::ordered_json& deciding = json["vote"];
-  deciding = {{"selected_by", first.selected_by}, {"test", first.test}};
+  const auto test_of = [](const FoldOutcome& vote) {
+    return numbers_json<nlohmann::ordered_json>(vote.test);
+  };
+  deciding = {{"selected_by", first.selected_by}, {"test", test_of(first)}};
   add_confusion(deciding, first.confusion);
   if (votes.size() == 1) return;
   for (const FoldOutcome& vote : votes) {
-    nlohmann::ordered_json one{{"name", vote_name(vote)}, {"test", vote.test}};
+    nlohmann::ordered_json one{{"name", vote_name(vote)}, {"test", test_of(vote)}};
     add_confusion(one, vote.confusion);
     json["votes"].push_back(std::move(one));
   }
@@ -167,6 +177,13 @@ std::optional<FoldOutcome> read_fold_outcome(const std::filesystem::path& folder
   }
 }
 
+std::vector<FoldOutcome> believed(const std::vector<FoldOutcome>& outcomes) {
+  std::vector<FoldOutcome> some;
+  std::ranges::copy_if(outcomes, std::back_inserter(some),
+                       [](const FoldOutcome& one) { return !one.refused; });
+  return some;
+}
+
 std::string results_text(const std::vector<FoldOutcome>& outcomes,
                          const std::vector<FoldOutcome>& votes) {
   if (outcomes.empty()) return "nothing was trained";
@@ -190,9 +207,9 @@ void write_run_result(const std::filesystem::path& folder, const std::vector<Fol
   nlohmann::ordered_json json{{"members", nlohmann::ordered_json::array()}};
   for (const FoldOutcome& outcome : outcomes)
     json["members"].push_back(json_of(outcome));
-  if (outcomes.size() > 1)
-    json["over_members"] = {{"validation", json_of(spread_of(outcomes, &FoldOutcome::validation))},
-                            {"test", json_of(spread_of(outcomes, &FoldOutcome::test))}};
+  if (const auto some = believed(outcomes); some.size() > 1)
+    json["over_members"] = {{"validation", json_of(spread_of(some, &FoldOutcome::validation))},
+                            {"test", json_of(spread_of(some, &FoldOutcome::test))}};
   add_votes(json, votes);
   write_file_atomically(folder / "result.json", json.dump(2) + "\n");
 }

@@ -21,15 +21,21 @@ struct FoldOutcome {
   std::map<std::string, double> validation{};  ///< by name, of the weights that were selected
   std::map<std::string, double> test{};        ///< likewise, of the test data
   Confusion confusion{};                       ///< of the test
+  /// Why its weights and figures cannot be believed: it counts in no mean and in no vote.
+  std::optional<std::string> refused{};
 };
+
+/// Those that are not refused.
+std::vector<FoldOutcome> believed(const std::vector<FoldOutcome>& outcomes);
 
 /// What a member that is done came to (result.json of its folder); nothing for one that is not.
 /// Throws Failure with the exit code for checkpoints when the file cannot be understood.
 std::optional<FoldOutcome> read_fold_outcome(const std::filesystem::path& folder);
 
 /// The outcomes of a run for a person, at most 100 columns wide: for each its test figure of the
-/// name that selected and what else was measured, and one line for all of them; then what they say
-/// together, where they voted: a line, of several ways to decide a table. No line end at the end.
+/// name that selected and what else was measured, or why it is refused, and one line for all
+/// others; then what they say together, where they voted: a line, of several ways to decide a
+/// table. No line end at the end.
 std::string results_text(const std::vector<FoldOutcome>& outcomes,
                          const std::vector<FoldOutcome>& votes = {});
 

@@ -36,7 +36,8 @@ void add_row(CsvTable& table, const FoldOutcome& outcome, const std::string& bes
 }
 
 // Two rows more where there are several members.
-void add_spread(CsvTable& table, const std::vector<FoldOutcome>& outcomes) {
+void add_spread(CsvTable& table, const std::vector<FoldOutcome>& all) {
+  const std::vector<FoldOutcome> outcomes = believed(all);
   if (outcomes.size() < 2) return;
   FoldOutcome mean{.member = "mean", .selected_by = outcomes.front().selected_by};
   FoldOutcome deviation{.member = "standard deviation", .selected_by = mean.selected_by};

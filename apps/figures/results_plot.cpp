@@ -61,7 +61,7 @@ using Named = std::map<std::string, double>;
 // Of each figure the mean of those members that have it.
 Named mean_of(const std::vector<FoldOutcome>& outcomes, Named FoldOutcome::*split) {
   std::map<std::string, std::vector<double>> values;
-  for (const FoldOutcome& outcome : outcomes)
+  for (const FoldOutcome& outcome : believed(outcomes))
     for (const auto& [name, value] : outcome.*split)
       values[name].push_back(value);
   Named means;

@@ -35,17 +35,39 @@ EvaluationReport report_of(const EvaluateOptions& options, const Ensemble& ensem
   for (std::size_t i = 0; i < evaluation.members.size(); ++i) {
     const training::Evaluation& one = evaluation.members[i];
     const Predictor& member = ensemble.members()[i];
-    report.members.push_back(
-        {.member = member.member.name,
-         .figures = one.figures,
-         .confusion =
-             named(one.confusion, class_names(team.voters()[i].course, member.weights.notes))});
+    report.members.push_back({.member = member.member.name,
+                              .figures = one.figures,
+                              .confusion = named(one.confusion, class_names(team.voters()[i].course,
+                                                                            member.weights.notes)),
+                              .nan = one.no_numbers.cases,
+                              .first_nan = one.no_numbers.first});
   }
   for (const training::VoteFigures& vote : evaluation.votes)
     report.votes.push_back({.member = vote.name.empty() ? "vote" : vote.name,
                             .figures = vote.figures,
                             .confusion = named(vote.confusion, ensemble.class_names())});
   return report;
+}
+
+// Names the members that give no numbers.
+ExitCode end_of(const training::JointEvaluation& evaluation, const Ensemble& ensemble) {
+  ExitCode end = ExitCode::done;
+  for (std::size_t i = 0; i < evaluation.members.size(); ++i) {
+    const training::Evaluation& one = evaluation.members[i];
+    if (one.no_numbers.cases == 0) continue;
+    end = ExitCode::numeric;
+    std::fprintf(stderr, "evaluate: %s gives %s; no figure of it is a number%s\n",
+                 ensemble.members()[i].member.name.c_str(),
+                 one.no_numbers.words(one.samples).c_str(),
+                 evaluation.members.size() > 1 ? ", and nothing is voted with it" : "");
+  }
+  for (const training::VoteFigures& vote : evaluation.votes) {
+    if (vote.nan == 0) continue;
+    end = ExitCode::numeric;
+    std::fprintf(stderr, "evaluate: the vote%s%s gives NaN for %lld records\n",
+                 vote.name.empty() ? "" : " ", vote.name.c_str(), static_cast<long long>(vote.nan));
+  }
+  return end;
 }
 
 }  // namespace
@@ -76,7 +98,7 @@ ExitCode evaluate(const EvaluateOptions& options, const std::vector<Job>& jobs,
   std::fputs(evaluation_text(report).c_str(), stdout);
   std::fprintf(stderr, "evaluate: %lld samples%s\n", static_cast<long long>(report.samples),
                ensemble.votes().c_str());
-  return ExitCode::done;
+  return end_of(*evaluation, ensemble);
 }
 
 }  // namespace headrace::inline v1::app

@@ -2,6 +2,7 @@
 #include <headrace/apps/predict/evaluation_report.h>
 #include <headrace/apps/terminal/table.h>
 #include <headrace/apps/terminal/text_width.h>
+#include <headrace/engine/base/internal/json_fields.h>
 
 #include <algorithm>
 #include <cmath>
@@ -51,18 +52,18 @@ std::vector<std::string> names_of(const EvaluationReport& report) {
   return names;
 }
 
-ordered_json json_of(const Figures& figures) {
-  ordered_json json = ordered_json::object();
-  for (const auto& [name, value] : figures)
-    json[name] = value;
+ordered_json json_of(const char* called, const Line& line) {
+  ordered_json json{{called, line.member}, {"figures", numbers_json<ordered_json>(line.figures)}};
+  if (!line.confusion.counts.empty())
+    json["confusion"] = {{"classes", line.confusion.classes}, {"counts", line.confusion.counts}};
+  if (line.nan > 0) json["no_numbers"] = {{"records", line.nan}, {"first", line.first_nan}};
   return json;
 }
 
-ordered_json json_of(const char* called, const Line& line) {
-  ordered_json json{{called, line.member}, {"figures", json_of(line.figures)}};
-  if (!line.confusion.counts.empty())
-    json["confusion"] = {{"classes", line.confusion.classes}, {"counts", line.confusion.counts}};
-  return json;
+// A figure may be no number since there is nothing that it is defined over.
+std::string cell_of(const Line& line, const std::string& name) {
+  const double value = figure(line.figures, name);
+  return std::isnan(value) && line.nan == 0 ? "not defined" : figure_text(value);
 }
 
 // With the first so many votes.
@@ -87,7 +88,7 @@ std::string table_of(const EvaluationReport& report, std::size_t votes) {
       const std::vector<std::string> more = spread(report.members, name);
       cells.insert(cells.end(), more.begin(), more.end());
     } else {
-      cells.push_back(figure_text(figure(report.members.front().figures, name)));
+      cells.push_back(cell_of(report.members.front(), name));
     }
     table.row(std::move(cells));
   }
@@ -116,7 +117,8 @@ std::string evaluation_json(const EvaluationReport& report) {
                     {"members", ordered_json::array()}};
   for (const Line& line : report.members)
     json["members"].push_back(json_of("member", line));
-  if (!report.votes.empty()) json["vote"] = json_of(report.votes.front().figures);
+  if (!report.votes.empty())
+    json["vote"] = numbers_json<ordered_json>(report.votes.front().figures);
   if (report.votes.size() > 1)
     for (const Line& vote : report.votes)
       json["votes"].push_back(json_of("name", vote));

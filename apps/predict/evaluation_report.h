@@ -15,6 +15,8 @@ struct EvaluationReport {
     std::string member{};  ///< "fold-0"; "vote", or the name of one way to decide
     Figures figures{};
     Confusion confusion{};
+    std::int64_t nan = 0;     ///< records of which it says nothing
+    std::string first_nan{};  ///< the first of these
   };
 
   std::filesystem::path data{};
@@ -29,7 +31,8 @@ struct EvaluationReport {
 /// those that 100 columns have room for.
 std::string evaluation_text(const EvaluationReport& report);
 
-/// All of it as JSON, with null for what is no number: "vote" has the figures of the way that
+/// All of it as JSON, with null for what is no number, "inf" and "-inf", and "no_numbers" where a
+/// member says nothing of some records: "vote" has the figures of the way that
 /// decides, and where there are several "votes" lists all, with their confusion matrices.
 std::string evaluation_json(const EvaluationReport& report);
 

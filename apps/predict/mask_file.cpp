@@ -65,7 +65,7 @@ MaskFolder::MaskFolder(fs::path folder, bool overwrite) : folder_(std::move(fold
   require_output_folder(folder_, overwrite, "a mask", "picture");
 }
 
-void MaskFolder::write(const std::string& picture, std::span<const std::byte> png) {
+fs::path MaskFolder::file_of(const std::string& picture) {
   fs::path name = fs::path(picture).relative_path().lexically_normal();
   if (name.empty() || *name.begin() == "..")
     throw DataError(fmt::format(
@@ -78,9 +78,17 @@ void MaskFolder::write(const std::string& picture, std::span<const std::byte> pn
         fmt::format("[predict] {}: each picture must have a name of its own before its extension, "
                     "since its mask gets it, got a second one for {}; rename one of them",
                     picture, name.string()));
-  const fs::path file = folder_ / name;
+  return folder_ / name;
+}
+
+void MaskFolder::write(const std::string& picture, std::span<const std::byte> png) {
+  const fs::path file = file_of(picture);
   make_folder("predict", file.parent_path());
   write_file_atomically(file, png, {.who = "predict"});
+}
+
+void MaskFolder::leave_out(const std::string& picture) {
+  fs::remove(file_of(picture));
 }
 
 }  // namespace headrace::inline v1::app

@@ -35,10 +35,14 @@ class MaskFolder {
   /// Writes the mask of a picture of that name, whole or not at all. Throws DataError where the
   /// name leads out of the folder, or another picture's mask has the same; ResourceError.
   void write(const std::string& picture, std::span<const std::byte> png);
+  /// There is no mask of this picture, nor one that lay there before. Throws likewise.
+  void leave_out(const std::string& picture);
 
   std::int64_t count() const { return static_cast<std::int64_t>(written_.size()); }
 
  private:
+  std::filesystem::path file_of(const std::string& picture);
+
   std::filesystem::path folder_;
   std::set<std::filesystem::path> written_;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <ATen/ops/amax.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/upsample_linear1d.h>
@@ -59,17 +60,23 @@ void MaskWriter::add(const training::Cases& cases, std::span<const training::Ten
   const auto* side = sides.const_data_ptr<std::int64_t>();
   const at::Tensor present =
       cases.example.present.defined() ? cases.example.present.cpu() : at::Tensor();
+  const at::Tensor nan = at::amax(scores, {1, 2, 3}).isnan().cpu();
   for (std::int64_t row = 0; row < scores.size(0); ++row) {
     if (present.defined() && !present[row].item<bool>()) continue;
+    const std::string& picture = cases.origins[static_cast<std::size_t>(row)].file;
+    if (nan[row].item<bool>()) {
+      folder_.leave_out(picture);
+      if (nothing_.cases++ == 0) nothing_.first = picture;
+      continue;
+    }
     const std::int64_t height = side[2 * row];
     const std::int64_t width = side[2 * row + 1];
     const at::Tensor classes = classes_at(recipe_, scores[row], fitted, height, width);
-    folder_.write(cases.origins[static_cast<std::size_t>(row)].file,
-                  mask_png({.classes = {classes.const_data_ptr<std::uint8_t>(),
-                                        static_cast<std::size_t>(classes.numel())},
-                            .width = static_cast<int>(width),
-                            .height = static_cast<int>(height)},
-                           format_));
+    folder_.write(picture, mask_png({.classes = {classes.const_data_ptr<std::uint8_t>(),
+                                                 static_cast<std::size_t>(classes.numel())},
+                                     .width = static_cast<int>(width),
+                                     .height = static_cast<int>(height)},
+                                    format_));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <headrace/apps/predict/mask_file.h>
 #include <headrace/apps/task/mask_settings.h>
+#include <headrace/training/metrics/nan_cases.h>
 #include <headrace/training/recipe.h>
 
 #include <cstdint>
@@ -29,11 +30,14 @@ class MaskWriter {
   void add(const training::Cases& cases, std::span<const training::TensorMap> fitted);
 
   std::int64_t count() const { return folder_.count(); }
+  /// Pictures that have no mask, since a score of them is NaN.
+  const training::NoNumbers& no_numbers() const { return nothing_; }
 
  private:
   const training::Recipe& recipe_;
   MaskFolder folder_;
   MaskFormat format_;
+  training::NoNumbers nothing_;
 };
 
 }  // namespace headrace::inline v1::app

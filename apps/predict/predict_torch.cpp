@@ -33,7 +33,7 @@ class PredictCommand {
     require_apart(options_.output, options_.data, "picture");
     MaskWriter writer(ensemble_.recipe(), MaskFolder(options_.output, options_.overwrite), format);
     look([&](const training::Cases& cases) { writer.add(cases, fitted_); });
-    return done(writer.count(), "masks in " + options_.output.string());
+    return done(writer.count(), "masks in " + options_.output.string(), writer.no_numbers());
   }
 
   ExitCode write_rows() {
@@ -45,7 +45,9 @@ class PredictCommand {
     std::optional<PredictionText> text;
     look([&](const training::Cases& cases) { add(text, cases); });
     if (text) output.write(text->text());
-    return done(text ? text->cases() : 0, options_.output.string());
+    if (!text) return done(0, options_.output.string(), {});
+    return done(text->cases(), options_.output.string(),
+                {.cases = text->without_class(), .first = text->first_without()});
   }
 
   // Every batch goes through the networks of all members.
@@ -56,12 +58,13 @@ class PredictCommand {
     training::predict_together(ensemble_.recipe(), team_.voters(), loader, pass);
   }
 
-  ExitCode done(std::int64_t samples, const std::string& where) const {
+  ExitCode done(std::int64_t samples, const std::string& where,
+                const training::NoNumbers& nothing) const {
     if (samples == 0)
       throw DataError("[predict] " + options_.data.string() + " must hold samples, got none");
     std::fprintf(stderr, "predict: %lld samples%s, %s\n", static_cast<long long>(samples),
                  ensemble_.votes().c_str(), where.c_str());
-    return ExitCode::done;
+    return end_of_prediction(nothing, samples);
   }
 
   // A row of the file is a case and its classes.
@@ -122,6 +125,16 @@ class PredictCommand {
 };
 
 }  // namespace
+
+ExitCode end_of_prediction(const training::NoNumbers& nothing, std::int64_t all) {
+  if (nothing.cases == 0) return ExitCode::done;
+  std::fprintf(
+      stderr,
+      "predict: the network gives %s; they have no class. Look at these records and at the "
+      "weights\n",
+      nothing.words(all).c_str());
+  return ExitCode::numeric;
+}
 
 ExitCode predict(const PredictOptions& options, const std::vector<Job>& jobs,
                  const MakeRecipe& make_recipe) {

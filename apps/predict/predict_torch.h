@@ -6,7 +6,9 @@
 #include <headrace/apps/job/job.h>
 #include <headrace/apps/job/recipe_torch.h>
 #include <headrace/apps/learn/volume_predictor_torch.h>
+#include <headrace/training/metrics/nan_cases.h>
 
+#include <cstdint>
 #include <vector>
 
 namespace headrace::inline v1::app {
@@ -28,6 +30,10 @@ ExitCode predict(const PredictOptions& options, const std::vector<Job>& jobs,
 /// can be known before the network works is refused before.
 ExitCode predict_volumes(const PredictOptions& options, Ensemble& ensemble,
                          VolumePredictor& recipe);
+
+/// How a prediction ends of which some cases have no numbers: says how many, of `all`, and which is
+/// the first, and gives ExitCode::numeric; ExitCode::done where there are none.
+ExitCode end_of_prediction(const training::NoNumbers& nothing, std::int64_t all);
 
 /// `headrace evaluate`: the figures of a run's weights on labelled data, as a table and as JSON.
 /// Weights of several members are judged one by one and by their vote.

@@ -12,6 +12,8 @@
 #include <stop_token>
 #include <vector>
 
+#include <ATen/ops/amax.h>
+
 namespace headrace::inline v1::app {
 namespace {
 
@@ -83,6 +85,12 @@ class VolumesPrediction {
           "[predict] volumes need scores [1, classes, z, y, x] of a volume whose "
           "number is known; this kind has others");
     const auto number = static_cast<std::size_t>(cases.origins.front().index);
+    if (at::amax(scores).isnan().item<bool>()) {
+      const NnUNetCase& one = seen_.cases.at(number);
+      output.leave_out(prediction_name(one));
+      if (nothing_.cases++ == 0) nothing_.first = one.name;
+      return;
+    }
     write(output, seen_.cases.at(number),
           predicted_volume(
               {.values = {scores.const_data_ptr<float>(), static_cast<std::size_t>(scores.numel())},
@@ -111,7 +119,8 @@ class VolumesPrediction {
     if (!dice_.empty()) std::fputs(dice_.text().c_str(), stdout);
     std::fprintf(stderr, "predict: %zu volumes%s, in %s\n", written_, ensemble_.votes().c_str(),
                  options_.output.string().c_str());
-    if (wrong_labels_ == 0) return ExitCode::done;
+    const ExitCode end = end_of_prediction(nothing_, static_cast<std::int64_t>(cases_.size()));
+    if (wrong_labels_ == 0 || end != ExitCode::done) return end;
     std::fprintf(stderr,
                  "predict: %zu of the labels could not be compared with, see above; their volumes "
                  "are written\n",
@@ -129,6 +138,7 @@ class VolumesPrediction {
   DiceTable dice_;
   std::size_t written_ = 0;
   std::size_t wrong_labels_ = 0;
+  training::NoNumbers nothing_{};
 };
 
 }  // namespace

@@ -86,6 +86,11 @@ void PredictionText::add(const PredictedCases& cases) {
             .reasons = {}};
     for (const PredictedReason& reason : cases.reasons)
       row.reasons.push_back(reason.values[i]);
+    if (std::ranges::any_of(row.probabilities, [](float p) { return std::isnan(p); })) {
+      row.predicted = {};
+      if (without_class_++ == 0)
+        first_without_ = row.file != nullptr ? *row.file : fmt::format("sample {}", cases_);
+    }
     if (format_ == PredictionFormat::csv)
       add_csv(row);
     else
@@ -99,7 +104,7 @@ void PredictionText::add_csv(const Row& row) {
   fmt::format_to(out, "{}", cases_);
   if (row.file != nullptr) fmt::format_to(out, ",{}", csv_quoted(*row.file));
   for (const float probability : row.probabilities)
-    fmt::format_to(out, ",{:.6f}", probability);
+    text_ += std::isnan(probability) ? ",nan" : fmt::format(",{:.6f}", probability);
   std::string classes;
   for (const std::size_t c : chosen(row.predicted, classes_))
     classes += (classes.empty() ? "" : ";") + (names_.empty() ? std::to_string(c) : names_[c]);
@@ -123,6 +128,7 @@ void PredictionText::add_json(const Row& row) {
   for (const std::size_t c : chosen(row.predicted, classes_))
     classes.push_back(names_.empty() ? ordered_json(c) : ordered_json(names_[c]));
   json["predicted"] = row.predicted.size() == 1 && classes.size() == 1 ? classes.front() : classes;
+  if (row.predicted.empty()) json["predicted"] = nullptr;
   for (std::size_t i = 0; i < reasons_.size(); ++i)
     json["reasons"][reasons_[i]] = row.reasons[i];
   text_ += dump(json) + '\n';

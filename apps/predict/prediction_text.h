@@ -32,7 +32,8 @@ struct PredictedCases {
 
 /// Class probabilities as the text of a file. CSV: columns "index", "file" where it is known, "p0"
 /// or "p_<name>" for each class, "predicted": the class, by its name where it has one, several with
-/// ';' between, and a column for each reason, empty where its value is no number. JSON lines: the
+/// ';' between and none where a probability is no number, and a column for each reason, empty where
+/// its value is no number. JSON lines: the
 /// same keys, "probabilities" as a list, or an object by name, and "reasons", an object, where
 /// there are some.
 class PredictionText {
@@ -44,6 +45,10 @@ class PredictionText {
   void add(const PredictedCases& cases);
 
   std::int64_t cases() const { return cases_; }
+  /// Of them those that have no class, since a probability is NaN, and the first: its file, else
+  /// its number.
+  std::int64_t without_class() const { return without_class_; }
+  const std::string& first_without() const { return first_without_; }
   const std::string& text() const { return text_; }
 
  private:
@@ -65,6 +70,8 @@ class PredictionText {
   std::vector<std::string> names_;
   std::vector<std::string> reasons_;  // their names
   std::int64_t cases_ = 0;
+  std::int64_t without_class_ = 0;
+  std::string first_without_;
   std::string text_;
 };
 

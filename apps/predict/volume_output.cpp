@@ -58,6 +58,10 @@ void VolumeOutput::write(const fs::path& name, const std::string& text) {
   write_file_atomically(folder_ / name, text);
 }
 
+void VolumeOutput::leave_out(const fs::path& name) const {
+  fs::remove(folder_ / name);
+}
+
 void VolumeOutput::note(const fs::path& name) const {
   std::ofstream list(hidden_ / list_name, std::ios::app);
   list << name.string() << '\n' << std::flush;

@@ -23,6 +23,8 @@ class VolumeOutput {
   /// Throws what write_prediction() throws.
   void write(const std::filesystem::path& name, const PredictedVolume& volume);
   void write(const std::filesystem::path& name, const std::string& text);
+  /// There is no such volume, nor one that lay there before.
+  void leave_out(const std::filesystem::path& name) const;
   /// Leaves what is prepared.
   void stay() noexcept { stays_ = true; }
 

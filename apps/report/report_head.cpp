@@ -89,7 +89,11 @@ std::string figure(const std::map<std::string, double>& figures, const std::stri
 std::string results_html(const RunRecord& run) {
   PageTable table{.headings = {"member", "figure", "validation", "test", "epoch kept"},
                   .text_columns = 2};
+  std::string refused;
   for (const MemberResult& result : run.results) {
+    const std::string member = result.member.empty() ? "run" : result.member;
+    if (!result.refused.empty())
+      refused += paragraph(member + " is refused, " + result.refused, "bad");
     std::set<std::string> names;
     for (const auto* part : {&result.validation, &result.test})
       for (const auto& [name, value] : *part)
@@ -97,14 +101,14 @@ std::string results_html(const RunRecord& run) {
     for (const std::string& name : names) {
       const bool selects = name == result.selected_by;
       if (selects) table.marked.push_back(table.rows.size());
-      table.rows.push_back({result.member.empty() ? "run" : result.member, name,
-                            figure(result.validation, name), figure(result.test, name),
-                            selects && result.best_epoch >= 0
-                                ? std::to_string(result.best_epoch + 1)
-                                : std::string()});
+      table.rows.push_back(
+          {member, name, figure(result.validation, name), figure(result.test, name),
+           selects && result.best_epoch >= 0 ? std::to_string(result.best_epoch + 1)
+                                             : std::string()});
     }
   }
-  return table.rows.empty() ? std::string() : "<h3>Figures</h3>\n" + to_html(table);
+  if (!table.rows.empty()) refused += to_html(table);
+  return refused.empty() ? refused : "<h3>Figures</h3>\n" + refused;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/engine/base/internal/folder_lock.h>
+#include <headrace/engine/base/internal/json_fields.h>
 
 #include <algorithm>
 #include <array>
@@ -106,7 +107,7 @@ std::map<std::string, double> figures_of(const nlohmann::ordered_json& member, c
   const auto found = member.find(part);
   if (found == member.end() || !found->is_object()) return figures;
   for (const auto& [name, value] : found->items())
-    if (value.is_number()) figures[name] = value.get<double>();
+    if (value.is_number() || value == "inf" || value == "-inf") figures[name] = json_number(value);
   return figures;
 }
 
@@ -142,12 +143,14 @@ void read_result(RunRecord& run) {
     for (const nlohmann::ordered_json& member : *members) {
       if (!member.is_object()) continue;
       const nlohmann::json plain = member;
-      run.results.push_back(
-          {.member = text_in(plain, "member"),
-           .selected_by = text_in(plain, "selected_by"),
-           .best_epoch = static_cast<std::int64_t>(number_in(plain, "best_epoch", -1.0)),
-           .validation = figures_of(member, "validation"),
-           .test = figures_of(member, "test")});
+      MemberResult& one = run.results.emplace_back();
+      one.member = text_in(plain, "member");
+      one.selected_by = text_in(plain, "selected_by");
+      one.refused = text_in(plain, "refused");
+      if (!one.refused.empty()) continue;
+      one.best_epoch = static_cast<std::int64_t>(number_in(plain, "best_epoch", -1.0));
+      one.validation = figures_of(member, "validation");
+      one.test = figures_of(member, "test");
     }
   }
   read_goals(run, result);

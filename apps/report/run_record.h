@@ -24,6 +24,7 @@ struct MemberResult {
   std::int64_t best_epoch = -1;  ///< from 0; below 0: not said
   std::map<std::string, double> validation{};
   std::map<std::string, double> test{};
+  std::string refused{};  ///< why its figures, which are left out, cannot be believed; may be empty
 };
 
 /// A goal of result.json.

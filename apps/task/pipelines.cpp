@@ -1,4 +1,5 @@
 #include <headrace/apps/feed/delay.h>
+#include <headrace/apps/feed/finite_records.h>
 #include <headrace/apps/feed/pictures.h>
 #include <headrace/apps/task/array_data.h>
 #include <headrace/apps/task/pipelines.h>
@@ -36,8 +37,9 @@ namespace {
 // Arrays as they come to the list `augment`: as they are, spectrograms with as many frames as
 // array.frames says, in training (`random`) a window anywhere, else in the middle. Without frames
 // to be changed whole batches are gathered where the source does.
-ListedSamples array_samples(const TaskFeed& feed, const std::shared_ptr<const Source>& arrays,
+ListedSamples array_samples(const TaskFeed& feed, std::shared_ptr<const Source> arrays,
                             bool random) {
+  arrays = finite_records(std::move(arrays));
   const ArraySettings& array = feed.task.array;
   AugmentContext context{.fields = arrays->fields(),
                          .mixes = array_field,

@@ -1,4 +1,5 @@
 #include <headrace/apps/backend/training_backend.h>
+#include <headrace/apps/config/exit_codes.h>
 #include <headrace/apps/figures/figure_spread.h>
 #include <headrace/apps/train/goal_report.h>
 #include <headrace/apps/view/run_view.h>
@@ -88,8 +89,9 @@ GoalFacts earlier_goal_facts(const std::filesystem::path& folder) {
   return facts;
 }
 
-void add_figures(GoalFacts& facts, const std::vector<FoldOutcome>& outcomes,
+void add_figures(GoalFacts& facts, const std::vector<FoldOutcome>& all,
                  const std::vector<FoldOutcome>& votes) {
+  const std::vector<FoldOutcome> outcomes = believed(all);
   facts.figures.clear();
   if (outcomes.empty()) return;
   if (!votes.empty()) {
@@ -121,6 +123,18 @@ void write_goals(const std::filesystem::path& folder, const std::vector<GoalOutc
   for (const GoalOutcome& goal : goals)
     json["goals"].push_back(json_of(goal));
   write_file_atomically(file, json.dump(2) + "\n");
+}
+
+bool say_refused(const std::vector<FoldOutcome>& outcomes, RunView& view) {
+  std::string all;
+  for (const FoldOutcome& one : outcomes)
+    if (one.refused)
+      all += fmt::format("{}{} is refused, {}", all.empty() ? "" : "; ",
+                         one.member.empty() ? "the run" : one.member, *one.refused);
+  if (all.empty()) return false;
+  view.tell(fmt::format("the run ends with exit code {}: {}", to_string(ExitCode::numeric), all));
+  view.event("end", {{"how", "failed"}, {"said", all}});
+  return true;
 }
 
 std::string say_goals(const std::vector<GoalOutcome>& goals, const std::filesystem::path& folder,

@@ -40,4 +40,8 @@ class RunView;
 std::string say_goals(const std::vector<GoalOutcome>& goals, const std::filesystem::path& folder,
                       RunView& view);
 
+/// Whether some outcomes are refused (`FoldOutcome::refused`): says which and why, as how the run
+/// ends.
+bool say_refused(const std::vector<FoldOutcome>& outcomes, RunView& view);
+
 }  // namespace headrace::inline v1::app

@@ -136,7 +136,8 @@ class TrainCommand {
       view.warn("[memory] what activations take is not in the plan: " + plan.unmeasured);
     try {
       const ExitCode code = train_members(run, folder, view, plan);
-      if (!trial_ && (code == ExitCode::done || code == ExitCode::goals))
+      if (!trial_ &&
+          (code == ExitCode::done || code == ExitCode::goals || code == ExitCode::numeric))
         leave_report(run_folder_, jobs_, view);
       return code;
     } catch (const std::exception& error) {
@@ -181,11 +182,13 @@ class TrainCommand {
     GoalFacts facts = earlier_goal_facts(run_folder_);  // before result.json is written anew
     const std::optional<TestReview> review = write_figures(run, place);
     if (!review) return stopped(place);
-    if (trial_) return tell_trial(place);
+    if (trial_) return say_refused(outcomes, place.view) ? ExitCode::numeric : tell_trial(place);
     tell_figures(results_text(outcomes, review->votes), review->gallery, place);
     if (view.data_wait_share()) facts = goal_facts(run, view, guard.watch(), began_);
     add_figures(facts, outcomes, review->votes);
-    return tell_goals(facts, place);
+    const ExitCode code = tell_goals(facts, place);
+    outcomes.insert(outcomes.end(), review->votes.begin(), review->votes.end());
+    return say_refused(outcomes, place.view) ? ExitCode::numeric : code;
   }
 
   void open_data(TrainingRun& run, RunView& view) {

@@ -128,6 +128,27 @@ TEST_CASE("early stopping counts evaluations without a better metric") {
   CHECK(*verdict.state.best == .52);
 }
 
+TEST_CASE("what is no number or infinitely bad is never the best, and takes no patience back") {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  for (const double worst : {not_a_number, -inf}) {
+    CAPTURE(worst);
+    EarlyStoppingVerdict verdict = early_stopping_after({.patience = 2}, {}, worst);
+    CHECK_FALSE(verdict.improved);
+    CHECK_FALSE(verdict.state.best.has_value());
+    CHECK(early_stopping_after({.patience = 2}, verdict.state, worst).stop);
+    CHECK(early_stopping_after({.patience = 2}, verdict.state, -1e300).improved);
+    const PlateauOptions falling{.goal = Goal::minimum, .patience = 5};
+    PlateauState state = plateau_after(falling, {}, -worst);
+    state = plateau_after(falling, state, -worst);
+    CHECK(state.bad == 2);
+    CHECK_FALSE(state.best.has_value());
+    CHECK(plateau_after(falling, state, 3.0).bad == 0);
+  }
+  const EarlyStoppingVerdict best = early_stopping_after({.patience = 2}, {}, inf);
+  CHECK(best.improved);
+  CHECK_FALSE(early_stopping_after({.patience = 2}, best.state, inf).improved);
+}
+
 TEST_CASE("early stopping can minimise and can be turned off") {
   EarlyStoppingVerdict verdict =
       early_stopping_after({.goal = Goal::minimum, .patience = 0}, {}, 1.0);

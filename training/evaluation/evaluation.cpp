@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,7 +32,12 @@ class MemberFigures {
       : course_(course), options_(options), metric_(course.metric(options.split, fitted)) {}
 
   void add_to_metric(const Cases& cases) {
+    NanCases nan = nan_;
+    nan.add(cases);
     if (metric_) metric_->add(cases);
+    nan_ = nan;
+    seen_.push_back({.first = cases.first, .are_rows = cases.are_rows, .rows = cases.rows});
+    if (!cases.are_rows) seen_.back().origins = cases.origins;
   }
 
   // The sums so far and those of these cases. Where none counts, no loss is a mean over them.
@@ -57,23 +63,49 @@ class MemberFigures {
   }
 
  private:
+  // Cases that came together: the number of the first, and what names them.
+  struct Seen {
+    std::int64_t first = 0;
+    bool are_rows = false;
+    RowOrigins rows = {};
+    std::vector<Origin> origins = {};
+  };
+
   Evaluation figures_of_all() const {
     Evaluation evaluation{.samples = samples_};
     // Cases that were put together have no loss, nor have those of which none counts; a figure that
     // is none would select nothing.
     if (loss_.rows() > 0) evaluation.figures = loss_.figures();
-    if (metric_) {
-      const Figures found = metric_->result();
-      evaluation.figures.insert(evaluation.figures.end(), found.begin(), found.end());
-      evaluation.fitted = metric_->fitted();
-      evaluation.confusion = metric_->confusion();
-    }
+    evaluation.no_numbers = no_numbers();
+    if (!metric_) return evaluation;
+    const bool nan = evaluation.no_numbers.cases > 0;
+    const Figures found = nan ? not_numbers(metric_->result()) : metric_->result();
+    evaluation.figures.insert(evaluation.figures.end(), found.begin(), found.end());
+    if (nan) return evaluation;
+    evaluation.fitted = metric_->fitted();
+    evaluation.confusion = metric_->confusion();
     return evaluation;
+  }
+
+  NoNumbers no_numbers() const {
+    NoNumbers nothing{.cases = nan_.count()};
+    if (nothing.cases > 0) nothing.first = name_of_case(nan_.first());
+    return nothing;
+  }
+
+  std::string name_of_case(std::int64_t number) const {
+    const Seen& part = *std::prev(std::ranges::upper_bound(seen_, number, {}, &Seen::first));
+    const std::vector<Origin> origins = part.are_rows ? part.rows.list() : part.origins;
+    const auto place = static_cast<std::size_t>(number - part.first);
+    if (place < origins.size() && !origins[place].file.empty()) return origins[place].file;
+    return "sample " + std::to_string(number);
   }
 
   const Course& course_;
   const EvaluationOptions& options_;
   std::unique_ptr<Metric> metric_;
+  NanCases nan_;
+  std::vector<Seen> seen_;
   LossMeans loss_;
   std::int64_t samples_ = 0;
 };
@@ -183,6 +215,8 @@ std::optional<JointEvaluation> evaluate_together(const Recipe& recipe,
   if (!pass.run(loader, stop)) return std::nullopt;
   for (const MemberFigures& one : figures)
     evaluation.members.push_back(one.result(start, pass));
+  const auto says_nothing = [](const Evaluation& one) { return one.no_numbers.cases > 0; };
+  if (std::ranges::any_of(evaluation.members, says_nothing)) return evaluation;
   try_twice(options.device, [&] { evaluation.votes = counts.result(); });
   return evaluation;
 }

@@ -47,6 +47,9 @@ struct Evaluation {
   std::int64_t samples = 0;
   TensorMap fitted = {};                                  ///< what the metric has chosen
   std::optional<models::ConfusionMatrix> confusion = {};  ///< of the metric, if it has one
+  /// Where there are some, no figure of the metric is a number, and it has chosen and counted
+  /// nothing.
+  NoNumbers no_numbers = {};
   double seconds = 0.0;
   /// That all batches of the loader's epoch would take, as those behind the first took here; where
   /// all were looked at, `seconds`.
@@ -79,8 +82,8 @@ struct Voter {
 struct JointEvaluation {
   std::vector<Evaluation> members = {};  ///< of each voter, as by itself
   std::int64_t samples = 0;              ///< that count with one of them at least
-  /// Of what they say together, by `Recipe::metrics_of_vote`; empty for one voter, and where the
-  /// recipe or the course has nothing to vote by.
+  /// Of what they say together, by `Recipe::metrics_of_vote`; empty for one voter, where the recipe
+  /// or the course has nothing to vote by, and where a member gives no numbers.
   std::vector<VoteFigures> votes = {};
 };
 

@@ -79,6 +79,12 @@ TensorMap common_targets(std::span<const Cases> of_members) {
   return common;
 }
 
+bool says_nothing(const MemberScores& member) {
+  NanCases nan;
+  nan.add({.scores = member.scores, .example = {.present = member.present}});
+  return nan.count() > 0;
+}
+
 bool same_records(const std::vector<MemberScores>& members) {
   return std::ranges::all_of(members, [&](const MemberScores& member) {
     return member.scores.defined() && member.scores.size(0) == members.front().scores.size(0) &&
@@ -171,10 +177,13 @@ VoteCounts::VoteCounts(std::vector<VoteMetric> metrics) {
 
 void VoteCounts::add(const Cases& voted, std::int64_t first) {
   if (!voted.scores.defined() || voted.example.targets.empty()) return ways_.clear();
+  const std::int64_t behind = first + case_count(voted);
+  if (seen_ <= first) nan_.add(voted);
+  seen_ = behind;
   for (Counted& one : ways_) {
     if (one.behind > first) continue;  // before memory ran out
     one.way.metric->add(voted);
-    one.behind = first + case_count(voted);
+    one.behind = behind;
   }
 }
 
@@ -182,9 +191,11 @@ std::vector<VoteFigures> VoteCounts::result() {
   std::vector<VoteFigures> all;
   for (Counted& one : ways_) {
     Figures figures = one.way.metric->result();
-    all.push_back({.name = one.way.name,
-                   .figures = std::move(figures),
-                   .confusion = one.way.metric->confusion()});
+    all.push_back({.name = one.way.name, .figures = std::move(figures), .nan = nan_.count()});
+    if (all.back().nan > 0)
+      all.back().figures = not_numbers(std::move(all.back().figures));
+    else
+      all.back().confusion = one.way.metric->confusion();
   }
   return all;
 }
@@ -205,7 +216,9 @@ TensorMap mean_of(std::span<const TensorMap> fitted) {
 
 std::vector<VoteFigures> vote_on_test(const Recipe& recipe,
                                       const std::vector<MemberScores>& members) {
-  if (members.empty() || !members.front().scores.defined() || !same_records(members)) return {};
+  if (members.empty() || !members.front().scores.defined() || !same_records(members) ||
+      std::ranges::any_of(members, says_nothing))
+    return {};
   std::vector<TensorMap> fitted;
   std::vector<Cases> cases;
   for (const MemberScores& member : members) {

@@ -2,6 +2,7 @@
 
 #include <headrace/engine/base/export.h>
 #include <headrace/models/metrics/confusion_matrix.h>
+#include <headrace/training/metrics/nan_cases.h>
 #include <headrace/training/recipe.h>
 
 #include <cstdint>
@@ -63,6 +64,7 @@ struct VoteFigures {
   std::string name = {};  ///< of the way, "soft"; empty: the only one
   Figures figures = {};
   std::optional<models::ConfusionMatrix> confusion = {};  ///< of the metric, if it has one
+  std::int64_t nan = 0;  ///< cases of which it says nothing: no figure is a number then
 };
 
 /// Counts votes, batch by batch, by each metric of a recipe. Not thread-safe.
@@ -84,11 +86,13 @@ class HEADRACE_API VoteCounts {
     std::int64_t behind = 0;  // the number of the next case
   };
   std::vector<Counted> ways_;
+  NanCases nan_;
+  std::int64_t seen_ = 0;  // the number of the next case that may be a NaN
 };
 
 /// The figures of the recipe's vote over all members, by `Recipe::metrics_of_vote`; empty where
-/// there is none, a member kept no scores, they were tested on records of their own, or no
-/// target is the same with all.
+/// there is none, a member kept no scores or says nothing (NaN) of a case that counts, they were
+/// tested on records of their own, or no target is the same with all.
 HEADRACE_API std::vector<VoteFigures> vote_on_test(const Recipe& recipe,
                                                    const std::vector<MemberScores>& members);
 

@@ -2,6 +2,7 @@
 
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/base/origin.h>
+#include <headrace/engine/batch/row_origins.h>
 #include <headrace/models/metrics/confusion_accumulator.h>
 #include <headrace/models/networks/network.h>
 #include <headrace/training/example.h>
@@ -37,12 +38,15 @@ struct Cases {
   std::int64_t first = 0;            ///< number of the first in its evaluation
   std::int64_t member = -1;          ///< in a vote: the number of the member that gave the scores
   std::vector<Origin> origins = {};  ///< where they were asked for; of rows the evaluation's task
+  RowOrigins rows = {};              ///< of cases that are rows, to be listed where one is named
 };
 
 /// How many cases there are: rows of the scores, else those of the example, absent ones too.
 HEADRACE_API std::int64_t case_count(const Cases& cases);
 
-/// Figures over many cases. Owns what it needs: it may outlive its course. Not thread-safe.
+/// Figures over many cases. Owns what it needs: it may outlive its course. Whoever asks it counts
+/// NaN among the cases (`NanCases`) and believes no figure then: what it makes of them does not
+/// matter, but it must not throw. Not thread-safe.
 class HEADRACE_API Metric {
  public:
   Metric() = default;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <string>
 
@@ -74,11 +75,16 @@ double polynomial(double base, std::int64_t total, std::int64_t step, double pow
   return base * std::pow(1.0 - static_cast<double>(step) / static_cast<double>(total), power);
 }
 
+bool can_be_best(Goal goal, double metric) {
+  return (goal == Goal::maximum ? metric : -metric) > -std::numeric_limits<double>::infinity();
+}
+
 PlateauState plateau_after(const PlateauOptions& options, PlateauState state, double metric) {
   if (!(options.factor > 0.0 && options.factor < 1.0) || options.patience < 0)
     throw ConfigError("[plateau] needs a factor in (0, 1) and a patience of at least 0, got " +
                       std::to_string(options.factor) + " and " + std::to_string(options.patience));
-  const bool improved = state.best ? better(options, metric, *state.best) : !std::isnan(metric);
+  const bool improved =
+      state.best ? better(options, metric, *state.best) : can_be_best(options.goal, metric);
   if (improved) {
     state.best = metric;
     state.bad = 0;

@@ -68,8 +68,11 @@ struct PlateauState {
   friend bool operator==(const PlateauState&, const PlateauState&) = default;
 };
 
-/// The state after one more evaluation. A NaN metric is not better than any. Throws `ConfigError`
-/// for a factor outside (0, 1) or a negative patience.
+/// Whether a metric can be the best so far: one that is NaN or infinitely bad cannot.
+HEADRACE_API bool can_be_best(Goal goal, double metric);
+
+/// The state after one more evaluation. A metric that cannot be the best is no better. Throws
+/// `ConfigError` for a factor outside (0, 1) or a negative patience.
 HEADRACE_API PlateauState plateau_after(const PlateauOptions& options, PlateauState state,
                                         double metric);
 

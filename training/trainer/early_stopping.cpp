@@ -1,7 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/training/trainer/early_stopping.h>
 
-#include <cmath>
 #include <string>
 
 namespace headrace::inline v1::training {
@@ -20,7 +19,7 @@ EarlyStoppingVerdict early_stopping_after(const EarlyStoppingOptions& options,
                       std::to_string(options.min_delta));
   const double sign = options.goal == Goal::maximum ? 1.0 : -1.0;
   const auto beats = [&](const std::optional<double>& before, double by) {
-    return !std::isnan(metric) && (!before || sign * (metric - *before) > by);
+    return before ? sign * (metric - *before) > by : can_be_best(options.goal, metric);
   };
   const bool improved = beats(state.best, 0.0);
   if (improved) state.best = metric;

@@ -32,8 +32,8 @@ struct EarlyStoppingVerdict {
 /// Whether the evaluations so far end the stage.
 HEADRACE_API bool stops_early(const EarlyStoppingOptions& options, const EarlyStoppingState& state);
 
-/// The state after one more evaluation. A NaN metric counts as one that did not get better. Throws
-/// `ConfigError` for a negative patience or min_delta.
+/// The state after one more evaluation. A metric that is NaN or infinitely bad counts as one that
+/// did not get better. Throws `ConfigError` for a negative patience or min_delta.
 HEADRACE_API EarlyStoppingVerdict early_stopping_after(const EarlyStoppingOptions& options,
                                                        EarlyStoppingState state, double metric);
 

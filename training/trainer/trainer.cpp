@@ -87,6 +87,7 @@ void Trainer::Loop::begin_epoch(std::int64_t epoch) {
   progress_.epoch_skipped = 0;
   losses_ = LossMeans(true);
   metric_ = parts_.course.metric(Split::train, {});
+  nan_ = NanCases(false);
   counted_rows_ = 0;
   unfreeze_parameters(epoch);
 }
@@ -114,6 +115,9 @@ void Trainer::Loop::restore(const Checkpoint& checkpoint) {
   set_rates(std::max<std::int64_t>(progress_.step - progress_.skipped - 1, 0));
   losses_.restore(part_of(checkpoint.counters, detail::of_losses));
   if (metric_) metric_->restore(part_of(checkpoint.counters, detail::of_metric));
+  if (const auto found = checkpoint.counters.find(detail::of_nan);
+      found != checkpoint.counters.end())
+    nan_.restore(found->second);
   if (const auto found = checkpoint.counters.find(detail::counted_before);
       found != checkpoint.counters.end())
     counted_rows_ = found->second.item<std::int64_t>();

@@ -5,6 +5,9 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
+#include <string>
+#include <utility>
 
 // What comes behind an epoch's last step.
 namespace headrace::inline v1::training {
@@ -62,7 +65,8 @@ EpochReport Trainer::Loop::report_of_training() {
                      .steps = epoch_steps_};
   behind_step([&] {
     report.train = losses_.figures();
-    const Figures found = metric_ ? metric_->result() : Figures{};
+    Figures found = metric_ ? metric_->result() : Figures{};
+    if (nan_.count() > 0) found = not_numbers(std::move(found));
     report.train.insert(report.train.end(), found.begin(), found.end());
   });
   return report;
@@ -98,7 +102,8 @@ double Trainer::Loop::figure_of(const Evaluation& validation, const std::string&
                                 const char* wanted) const {
   std::string names;
   for (const auto& [known, value] : validation.figures) {
-    if (known == name) return value;
+    if (known == name)
+      return validation.no_numbers.cases > 0 ? std::numeric_limits<double>::quiet_NaN() : value;
     names += (names.empty() ? "" : ", ") + known;
   }
   throw ConfigError("[trainer] stage " + parts_.stage.name + ": " + wanted +
@@ -106,28 +111,44 @@ double Trainer::Loop::figure_of(const Evaluation& validation, const std::string&
                     names);
 }
 
-void Trainer::Loop::warn_of_nan(double value, const std::string& name) const {
-  if (!std::isnan(value) || !callbacks_.on_warning) return;
-  callbacks_.on_warning("[trainer] " + name + " of epoch " + std::to_string(progress_.epoch) +
-                        " is not a number and counts as no improvement");
+// Once an epoch: why there is no number, or whose there is none.
+void Trainer::Loop::warn_of_figures(const Evaluation& validation,
+                                    const std::set<std::string>& followed) const {
+  if (!callbacks_.on_warning) return;
+  const std::string epoch = " of epoch " + std::to_string(progress_.epoch);
+  if (validation.no_numbers.cases > 0)
+    return callbacks_.on_warning("[trainer] validation" + epoch + ": the network gives " +
+                                 validation.no_numbers.words(validation.samples) +
+                                 "; no figure of it is a number, and it counts as no improvement");
+  std::string words;
+  for (const auto& [name, value] : validation.figures) {
+    const bool loss = name == "loss";
+    if (loss ? std::isfinite(value) : !std::isnan(value) || !followed.contains(name)) continue;
+    words +=
+        loss ? "; the loss must be finite, got " + std::string(std::isnan(value) ? "nan" : "inf")
+             : "; " + name + " is not defined over these records, as where a class is missing";
+    if (followed.contains(name)) words += ", and counts as no improvement";
+  }
+  if (!words.empty()) callbacks_.on_warning("[trainer] validation" + epoch + ':' + words.substr(1));
 }
 
 // What the evaluation changes: learning rate, patience, best weights.
 void Trainer::Loop::judge(EpochReport& report) {
   const Evaluation& validation = *report.validation;
   fitted_ = validation.fitted;
+  std::set<std::string> names{selection_.figure};  // that something goes by
   if (const auto* plateau = std::get_if<PlateauOptions>(&parts_.stage.schedule)) {
     const double followed = figure_of(validation, plateau->figure, "plateau.figure");
-    warn_of_nan(followed, plateau->figure);
+    names.insert(plateau->figure);
     progress_.plateau = plateau_after(*plateau, progress_.plateau, followed);
     set_rates(progress_.step - progress_.skipped);
   }
   report.metric = figure_of(validation, selection_.figure, "what selects");
-  warn_of_nan(report.metric, selection_.figure);
+  warn_of_figures(validation, names);
   const EarlyStoppingVerdict verdict =
       early_stopping_after(early_stopping(), progress_.early_stopping, report.metric);
   progress_.early_stopping = verdict.state;
-  report.improved = verdict.improved || is_trial();
+  report.improved = verdict.improved || (is_trial() && validation.no_numbers.cases == 0);
   if (!report.improved) return;
   progress_.best_epoch = report.epoch;
   if (parts_.checkpoints != nullptr) keep_best(report);

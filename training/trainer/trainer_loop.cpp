@@ -199,7 +199,9 @@ void Trainer::Loop::learn(Window& window, const Batch& batch, detail::BatchRows 
   window.seen += rows.last - rows.first;
   // A step that is done again has shown its first micro-batches to the metric by now.
   if (metric_ && window.seen > counted_rows_) {
-    metric_->add({.output = std::move(forward.output), .example = example});
+    const Cases cases{.output = std::move(forward.output), .example = example};
+    nan_.add(cases);
+    metric_->add(cases);
     counted_rows_ = window.seen;
   }
   spend(window.times, &StepTimes::compute_s);

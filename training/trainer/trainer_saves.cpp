@@ -34,6 +34,7 @@ void Trainer::Loop::fill(Checkpoint& checkpoint) const {
   TensorMap counters;
   add_part(counters, detail::of_losses, losses_.state());
   if (metric_) add_part(counters, detail::of_metric, metric_->state());
+  if (nan_.state().defined()) counters.emplace(detail::of_nan, nan_.state());
   if (counted_rows_ > 0)
     counters.emplace(detail::counted_before, at::tensor({counted_rows_}, at::kLong));
   checkpoint.progress = progress_;

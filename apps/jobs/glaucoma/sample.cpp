@@ -18,8 +18,9 @@ std::uint8_t pair_mean(std::uint8_t a, std::uint8_t b) {
 
 template <class T>
 std::uint8_t pair_mean(T a, T b) {
+  if (!std::isfinite(a) || !std::isfinite(b))
+    throw DataError("a map must hold finite numbers, got NaN or infinity");
   const T mean = (std::clamp(a, T{0}, T{255}) + std::clamp(b, T{0}, T{255})) / T{2};
-  if (std::isnan(mean)) throw DataError("a map must hold numbers, got one that is none");
   return static_cast<std::uint8_t>(std::floor(mean + T{0.5}));
 }
 

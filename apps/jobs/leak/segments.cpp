@@ -1,3 +1,4 @@
+#include <headrace/apps/feed/finite_records.h>
 #include <headrace/apps/feed/plan_table.h>
 #include <headrace/apps/jobs/leak/names.h>
 #include <headrace/apps/jobs/leak/segments.h>
@@ -11,8 +12,8 @@ namespace headrace::inline v1::app {
 namespace {
 
 std::shared_ptr<const Source> segments(const LeakFile& file, const Hdf5TableOptions& table) {
-  return std::make_shared<const LeakSegments>(std::make_shared<const Hdf5Table>(table), file,
-                                              table.residence == Residence::resident);
+  return finite_records(std::make_shared<const LeakSegments>(
+      std::make_shared<const Hdf5Table>(table), file, table.residence == Residence::resident));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 #include <headrace/models/metrics/temperature.h>
 #include <headrace/training/metrics/kept_rows.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <vector>
@@ -73,7 +75,8 @@ void SchemeMetric::add(const training::Cases& cases) {
   std::vector<std::int64_t> winners;
   for (std::size_t row = 0; row * each < all.size(); ++row) {
     const auto second = all.subspan(row * each, each);
-    winners.push_back(vote_.winner(vote_.scores(scheme_, second), second));
+    const bool nan = std::ranges::any_of(second, [](double p) { return std::isnan(p); });
+    winners.push_back(nan ? 0 : vote_.winner(vote_.scores(scheme_, second), second));
   }
   const at::Tensor& present = cases.example.present;
   counts_.add_predicted(at::tensor(winners, at::kLong),

@@ -49,15 +49,9 @@ void require_each(const char* key, const std::vector<double>& values, std::size_
                     std::to_string(classes) + " classes, got " + std::to_string(values.size()));
 }
 
-// Of a pair whose network gives no number on some case nothing is known there.
-void settle_missing(const at::Tensor& pairs, const std::vector<ClassPair>& names) {
-  const at::Tensor missing = pairs.isnan().sum(0);
-  for (std::size_t pair = 0; pair < names.size(); ++pair)
-    if (const auto count = missing[static_cast<std::int64_t>(pair)].item<std::int64_t>(); count > 0)
-      log_data(LogLevel::warning,
-               "[vote] " + name_of(names[pair]) + " gives no number for " + std::to_string(count) +
-                   " of " + std::to_string(pairs.size(0)) + " cases; it counts as undecided there");
-  pairs.nan_to_num_(0.5);
+// Of a case of which a pair's network gives no number the vote says nothing.
+bool has_nan(std::span<const double> pairs) {
+  return std::ranges::any_of(pairs, [](double p) { return std::isnan(p); });
 }
 
 double fitted_value(const training::TensorMap& fitted, const char* name, double otherwise) {
@@ -234,7 +228,6 @@ training::Cases RetinopathyRecipe::vote(std::span<const training::Cases> of_memb
   for (const training::Cases& cases : of_members)
     second.push_back(cases.scores.select(1, 1));
   const at::Tensor pairs = at::stack(second, 1).to(at::kCPU, at::kDouble);
-  settle_missing(pairs, models::class_pairs(class_count()));
   if (config_->vote.calibrate) calibrate(pairs, fitted);
   training::Cases voted = of_members.front();
   voted.scores = scores_of(pairs, vote_with(fitted)).to(of_members.front().scores.device());
@@ -251,6 +244,10 @@ at::Tensor RetinopathyRecipe::scores_of(const at::Tensor& pairs,
   const std::size_t each = vote.pairs().size();
   for (std::int64_t row = 0; row < pairs.size(0); ++row) {
     const auto second = all.subspan(static_cast<std::size_t>(row) * each, each);
+    if (has_nan(second)) {
+      scores[row].fill_(std::numeric_limits<float>::quiet_NaN());
+      continue;
+    }
     const std::vector<double> of_classes = vote.scores(config_->vote.by, second);
     const double sum = std::accumulate(of_classes.begin(), of_classes.end(), 0.0);
     const std::span<float> out(scores.mutable_data_ptr<float>() + row * classes, of_classes.size());

@@ -62,6 +62,37 @@ TEST_CASE("what a fold came to is read back as it was written") {
   CHECK(outcome->confusion.classes == written.confusion.classes);
 }
 
+TEST_CASE("infinite figures are read back, and why a member is refused") {
+  const test::TemporaryFolder folder;
+  FoldOutcome written = fold(1, 0.83, 0.82);
+  written.test["psnr"] = std::numeric_limits<double>::infinity();
+  written.refused = "test: the network gives NaN for 1 of 9 records, the first a.png";
+  app::write_fold_outcome(folder.path(), written);
+  const auto outcome = app::read_fold_outcome(folder.path());
+  REQUIRE(outcome.has_value());
+  CHECK(outcome->test == written.test);
+  CHECK(outcome->refused == written.refused);
+  app::write_fold_outcome(folder.path(), fold(1, 0.83, 0.82));
+  CHECK_FALSE(app::read_fold_outcome(folder.path())->refused.has_value());
+}
+
+TEST_CASE("a member that is refused says why, and counts in no mean") {
+  const test::TemporaryFolder folder;
+  FoldOutcome bad = fold(1, 0.9, 0.0);
+  bad.test["accuracy"] = std::nan("");
+  bad.refused = "test: the network gives NaN";
+  const std::vector<FoldOutcome> all{fold(0, .8, .25), bad, fold(2, .8, .75)};
+  const std::string text = app::results_text(all);
+  CHECK(text.find("fold 1: refused, test: the network gives NaN\n") != std::string::npos);
+  CHECK(text.find("test accuracy 0.5000 +- 0.3536 over 2 of 3 folds") != std::string::npos);
+  app::write_run_result(folder.path(), all, {});
+  const auto json = nlohmann::json::parse(test::content_of(folder.path() / "result.json"));
+  CHECK(json.at("over_members").at("test").at("accuracy").at("mean") == .5);
+  CHECK(json.at("members").at(1).at("refused") == "test: the network gives NaN");
+  CHECK(json.at("members").at(1).at("test").at("accuracy").is_null());
+  CHECK(app::results_text({bad}).find("no figure can be believed") != std::string::npos);
+}
+
 TEST_CASE("a run's result names all members and their vote") {
   const test::TemporaryFolder folder;
   const FoldOutcome vote{.member = app::vote_member(""),

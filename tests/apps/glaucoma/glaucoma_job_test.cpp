@@ -63,8 +63,10 @@ TEST_CASE("the pair mean clips floating maps to 0..255 and refuses what is no nu
   CHECK(wide["image"].data<std::uint8_t>()[0] == 20);
   CHECK(wide["image"].data<std::uint8_t>()[1] == 255);
   CHECK(wide["image"].data<std::uint8_t>()[2] == 2);
-  Sample broken = record<float>({std::nanf(""), 1, 1, 1, 1, 1});
-  CHECK_THROWS_AS(GlaucomaSample()(broken), headrace::DataError);
+  for (const float bad : {std::nanf(""), HUGE_VALF, -HUGE_VALF}) {
+    Sample broken = record<float>({1, bad, 1, 1, 1, 1});
+    CHECK_THROWS_AS(GlaucomaSample()(broken), headrace::DataError);
+  }
 }
 
 TEST_CASE("the label is the place of the one in a one-hot row of any type") {

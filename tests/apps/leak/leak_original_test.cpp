@@ -248,3 +248,29 @@ TEST_CASE("figures that cannot be are refused with the file and what came") {
   write_small(folder / "no.h5", {3, 2, 4, 5}, 0x4400, "no JSON");
   CHECK(contains(refusal(folder / "no.h5"), "config_json"));
 }
+
+TEST_CASE("a recording that is not finite is a bad sample with its name, whoever reads it") {
+  const TemporaryFolder folder;
+  for (const std::uint16_t bad : {0x7e00, 0xfc00}) {
+    write_small(folder / "bad.h5", {3, 2, 4, 5}, bad, R"({"mean_db": -40, "std_db": 8})");
+    const LeakFile file = read_leak_file(folder / "bad.h5");
+    const PlannedSource planned = plan_leak_segments(file, 1U << 20);
+    for (const auto& segments : {planned.outline, planned.open()}) {
+      Sample sample;
+      CHECK_NOTHROW(segments->read(5, sample));
+      CHECK_THROWS_WITH_AS(segments->read(6, sample), doctest::Contains("must hold finite numbers"),
+                           DataError);
+      Loader loader = leak_evaluation_pipeline(segments, 4, Device::cpu()).build();
+      std::string said;
+      try {
+        for (Batch& batch : loader.epoch(0))
+          static_cast<void>(batch);
+      } catch (const DataError& error) {
+        said = error.what();
+      }
+      CHECK_MESSAGE(contains(said, "segment 0.0"), said);
+    }
+    CHECK_THROWS_WITH_AS(plan_leak_table(file, 1U << 20, {}, Device::cpu()).open(),
+                         doctest::Contains("must hold finite numbers"), DataError);
+  }
+}

@@ -2,6 +2,7 @@
 #include <headrace/apps/predict/evaluation_report.h>
 #include <headrace/apps/terminal/text_width.h>
 
+#include <cmath>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -37,6 +38,25 @@ TEST_CASE("each way to vote has a column, and what a vote has no figure of is em
         "loss                      0.5000  0.5000   0.5000\n"
         "accuracy  0.2500  0.2500  0.7500  0.7500   0.7500\n"
         "qwk       0.1250  0.2500\n");
+}
+
+TEST_CASE("what is not defined is told apart from what a network does not say") {
+  const double nan = std::nan("");
+  EvaluationReport one{
+      .data = "test",
+      .samples = 9,
+      .members = {{.member = "run", .figures = {{"accuracy", 1.0}, {"auc", nan}}}}};
+  CHECK(app::evaluation_text(one).find("auc       not defined") != std::string::npos);
+  CHECK_FALSE(
+      nlohmann::json::parse(app::evaluation_json(one))["members"][0].contains("no_numbers"));
+  one.members[0].figures[0].second = nan;
+  one.members[0].nan = 3;
+  one.members[0].first_nan = "a.png";
+  CHECK(app::evaluation_text(one).find("nan") != std::string::npos);
+  CHECK(app::evaluation_text(one).find("not defined") == std::string::npos);
+  const auto json = nlohmann::json::parse(app::evaluation_json(one))["members"][0];
+  CHECK(json["no_numbers"] == nlohmann::json{{"records", 3}, {"first", "a.png"}});
+  CHECK(json["figures"]["auc"].is_null());
 }
 
 TEST_CASE("columns of votes that 100 columns have no room for are left out, never the first") {

@@ -63,6 +63,25 @@ TEST_CASE("where each class is there or not, all that are there are named") {
   CHECK(json.find("\"predicted\":[]}") != std::string::npos);
 }
 
+TEST_CASE("a case with a probability that is no number has no class, and the first is known") {
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> some{0.25F, 0.75F, nan, 0.5F, nan, nan};
+  const std::vector<std::int64_t> one_each_of_three{1, 0, 0};
+  const std::vector<std::string> files{"a.png", "b.png", "c.png"};
+  PredictionText csv(PredictionFormat::csv, 2, {"cat", "dog"});
+  csv.add({some, one_each_of_three, files});
+  CHECK(csv.text() ==
+        "index,file,p_cat,p_dog,predicted\n0,a.png,0.250000,0.750000,dog\n"
+        "1,b.png,nan,0.500000,\n2,c.png,nan,nan,\n");
+  CHECK(csv.without_class() == 2);
+  CHECK(csv.first_without() == "b.png");
+  PredictionText lines(PredictionFormat::json_lines, 2, {});
+  lines.add({some, one_each_of_three, {}});
+  CHECK(lines.text().find("{\"index\":1,\"probabilities\":[null,0.5],\"predicted\":null}") !=
+        std::string::npos);
+  CHECK(lines.first_without() == "sample 1");
+}
+
 TEST_CASE("reasons are columns behind the class, and an object in a line of JSON") {
   const std::vector<float> margins{0.5F, std::numeric_limits<float>::quiet_NaN()};
   const std::vector<float> votes{3.0F, 2.0F};

@@ -187,6 +187,20 @@ TEST_CASE("keys that are not at their defaults come first") {
   CHECK_FALSE(contains(report_page(folder.path()), "Keys that are not at their defaults"));
 }
 
+TEST_CASE("a member that is refused is named with its cause, and none of its figures is shown") {
+  const TemporaryFolder folder;
+  write_run(folder.path(), {.members = 2});
+  write_text(folder / "result.json",
+             R"({"members": [{"member": "fold 0", "selected_by": "psnr", "best_epoch": 1,)"
+             R"("validation": {"psnr": "inf"}, "test": {"psnr": 31.25}}, {"member": "fold 1",)"
+             R"("validation": {"psnr": 77.5}, "test": {"psnr": null}, "refused": "test: NaN"}]})");
+  const std::string page = report_page(folder.path(), jobs());
+  CHECK(contains(page, "fold 1 is refused, test: NaN"));
+  CHECK_FALSE(contains(page, "77.5"));
+  CHECK(contains(page, "31.25"));
+  CHECK(contains(page, ">inf<"));
+}
+
 TEST_CASE("a long run with many members stays below two megabytes") {
   const TemporaryFolder folder;
   write_run(folder.path(), {.members = 20, .epochs = 600});

@@ -123,13 +123,17 @@ TEST_CASE("where classes tie the one that the rule prefers is the larger") {
   CHECK(voted.scores[0][2].item<float>() == doctest::Approx(1.0 / 3));
 }
 
-TEST_CASE("a pair that gives no number is undecided, and the others still vote") {
+TEST_CASE(
+    "of a case of which a pair gives no number the vote says nothing, of the others it does") {
   const Grades grades({"vote.calibrate=false"});
   std::vector<training::Cases> all = three();
-  all[1].scores.fill_(std::numeric_limits<float>::quiet_NaN());
+  const training::Cases right = grades.recipe().vote(all, plain);
+  all[1].scores[0].fill_(std::numeric_limits<float>::quiet_NaN());
   const training::Cases voted = grades.recipe().vote(all, plain);
-  CHECK(voted.output.extra.at(app::pairs_of_vote)[0][1].item<double>() == .5);
-  CHECK(grades.recipe().predicted(voted.scores, plain)[0].item<std::int64_t>() == 1);
+  CHECK(voted.scores[0].isnan().all().item<bool>());
+  CHECK(at::equal(voted.scores[1], right.scores[1]));
+  for (training::VoteMetric& way : grades.recipe().metrics_of_vote(plain))
+    CHECK_NOTHROW(way.metric->add(voted));
 }
 
 TEST_CASE("what cannot vote is known before the first pair is trained") {

@@ -2,10 +2,14 @@
 #include <headrace/apps/backend/gallery_torch.h>
 #include <headrace/apps/predict/mask_writer_torch.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include "../../support/torch_doctest.h"
 
+#include <cmath>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -147,6 +151,24 @@ TEST_CASE("a gallery keeps the worst, the worst first, and some from all over th
   REQUIRE(gallery.some.size() == 3);
   CHECK(gallery.some[1].predicted == "cat 0.60");
   CHECK(gallery.some[1].badness == 0.0);
+}
+
+TEST_CASE("a picture whose scores are NaN has no mask, nor one from before, and is named") {
+  const test::TemporaryFolder folder;
+  std::ofstream(folder.path() / "b.png") << "of another network";
+  const Largest recipe;
+  app::MaskWriter writer(recipe, app::MaskFolder(folder.path(), true), {.values = {0, 1}});
+  at::Tensor scores = at::full({3, 2, 4, 4}, 0.5);
+  scores[1][0][2][3] = std::nan("");
+  training::Cases cases{.scores = scores,
+                        .origins = {{.file = "a.jpg"}, {.file = "b.jpg"}, {.file = "c.jpg"}}};
+  cases.example.picture_sizes = at::full({3, 2}, 6, at::kLong);
+  writer.add(cases, {});
+  CHECK(std::filesystem::exists(folder.path() / "a.png"));
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "b.png"));
+  CHECK(std::filesystem::exists(folder.path() / "c.png"));
+  CHECK(writer.no_numbers().cases == 1);
+  CHECK(writer.no_numbers().first == "b.jpg");
 }
 
 }  // namespace headrace

@@ -172,7 +172,9 @@ std::vector<Cases> EvaluationPass::ask(std::size_t number, const Batch& batch, B
   std::vector<Cases> all = voices_[number].inference->add(std::move(example), piece, predict);
   for (Cases& cases : all) {
     cases.member = voter.member;
-    if (options_.origins && cases.are_rows) cases.origins = piece.origins();
+    if (!cases.are_rows) continue;
+    cases.rows = piece.row_origins();
+    if (options_.origins) cases.origins = cases.rows.list();
   }
   return all;
 }

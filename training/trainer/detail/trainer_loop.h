@@ -12,6 +12,7 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -80,6 +81,7 @@ class Cutter {
 // Of the counters of a checkpoint: whose they are.
 inline constexpr const char* of_losses = "loss/";
 inline constexpr const char* of_metric = "metric/";
+inline constexpr const char* of_nan = "nan";
 // Rows of the step to come that the metric has counted, before memory ran out in it.
 inline constexpr const char* counted_before = "counted_before";
 
@@ -159,7 +161,7 @@ class Trainer::Loop {
   std::optional<Evaluation> validate(const std::stop_token& stop);
   EvaluationOptions of_validation();
   double figure_of(const Evaluation& validation, const std::string& name, const char* wanted) const;
-  void warn_of_nan(double value, const std::string& name) const;
+  void warn_of_figures(const Evaluation& validation, const std::set<std::string>& followed) const;
   void judge(EpochReport& report);
   void keep_best(const EpochReport& report);
   EarlyStoppingOptions early_stopping() const;
@@ -190,6 +192,7 @@ class Trainer::Loop {
   Random random_;
   LossMeans losses_{true};                   // of the epoch
   std::unique_ptr<Metric> metric_;           // likewise; null where the course has none of training
+  NanCases nan_{false};                      // that it has seen
   TensorMap fitted_;                         // by the newest validation
   std::optional<BestWeights> unsaved_best_;  // without tensors: those of the next save
   std::optional<WeightAverage> average_;
