@@ -49,7 +49,8 @@ std::string value_name(const DataPart& part, const FieldSurvey& field, std::int6
 /// The survey as text: fields, counts, bad records.
 std::string to_text(const DataSurvey& survey, const DataPart& part);
 
-/// All parts for machines; `surveys` are those of `parts`.
-std::string to_json(std::span<const DataSurvey> surveys, std::span<const DataPart> parts);
+/// All parts for machines; `surveys` are those of `parts`, `copies` what was said of these.
+std::string to_json(std::span<const DataSurvey> surveys, std::span<const DataPart> parts,
+                    const std::vector<std::string>& copies = {});
 
 }  // namespace headrace::inline v1::app

@@ -122,8 +122,9 @@ std::string to_text(const DataSurvey& survey, const DataPart& part) {
   return text;
 }
 
-std::string to_json(std::span<const DataSurvey> surveys, std::span<const DataPart> parts) {
-  Json document{{"parts", Json::array()}};
+std::string to_json(std::span<const DataSurvey> surveys, std::span<const DataPart> parts,
+                    const std::vector<std::string>& copies) {
+  Json document{{"copies", copies}, {"parts", Json::array()}};
   for (std::size_t i = 0; i < surveys.size(); ++i)
     document["parts"].push_back(to_json(surveys[i], parts[i]));
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -4,6 +4,7 @@
 #include <headrace/apps/inspect/contact_sheet.h>
 #include <headrace/apps/inspect/data_survey.h>
 #include <headrace/apps/inspect/image_data_options.h>
+#include <headrace/apps/inspect/row_copies.h>
 #include <headrace/apps/inspect/survey.h>
 #include <headrace/apps/inspect/volume_sheet.h>
 #include <headrace/apps/job/read_job.h>
@@ -33,6 +34,7 @@ struct InspectOptions {
   int samples = 8;                              // Rows of the sheet.
   int draws = 6;                                // What the pipeline makes of each.
   std::int64_t channel = 0;                     // Of volumes.
+  bool duplicates = false;                      // Read all to find copies.
   std::filesystem::path json{};
   int threads = 0;
 };
@@ -54,6 +56,8 @@ void add(CLI::App& line, InspectOptions& options) {
   line.add_option("--channel", options.channel, "Channel of volumes that is shown, from 0")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  line.add_flag("--duplicates", options.duplicates,
+                "Read every record to find copies, rows of tables too, however long it takes");
   line.add_option("--json", options.json, "Write everything found to this file");
   add_threads(line, options.threads);
 }
@@ -159,6 +163,31 @@ auto watched(const Data& data, std::int64_t records, const char* unit,
   return result;
 }
 
+/// What is to be said of copies among all parts, which is printed, too.
+std::vector<std::string> told(const Copies& copies) {
+  std::vector<std::string> lines;
+  for (const auto& [level, line] : copies.lines()) {
+    lines.push_back(line);
+    fmt::print("\n{}\n", line);
+  }
+  return lines;
+}
+
+/// The same of records that are all read.
+std::vector<std::string> told_of_rows(const std::vector<DataPart>& parts,
+                                      const InspectOptions& options, const StopSignals& signals) {
+  std::int64_t records = 0;
+  for (const DataPart& part : parts)
+    records += part.records->size();
+  Progress view("copies", records, "records");
+  const Copies copies =
+      row_copies(parts, {.threads = threads_of(options.threads),
+                         .stop = signals.token(),
+                         .on_progress = [&](std::int64_t done) { view.show(done); }});
+  view.end();
+  return told(copies);
+}
+
 ExitCode inspect_images(const InspectOptions& options, const Images& images) {
   const Outputs outputs(options, true);
   const ImageSource& source = *images.source;
@@ -167,8 +196,13 @@ ExitCode inspect_images(const InspectOptions& options, const Images& images) {
   };
   try_pipeline(fed, source.size(), options);
   StopSignals signals;
-  const Survey result = watched(source, source.size(), "images", options, signals);
+  Survey result = watched(source, source.size(), "images", options, signals);
   fmt::print("{}", to_text(result, source));
+  result.copies =
+      options.duplicates
+          ? told_of_rows({{.records = images.source, .classes = source.classes()}}, options,
+                         signals)
+          : told(Copies({copy_list(Side::training, images.source)}, {}, {}, signals.token()));
   if (!options.json.empty()) outputs.json.write(to_json(result, source));
   if (signals.received() != 0) return signals.exit_code();
   const auto records = chosen(result.bad, source.size(), options.samples);
@@ -214,7 +248,9 @@ ExitCode inspect_parts(const InspectOptions& options, const std::vector<DataPart
     all_good = all_good && surveys.back().bad.empty();
     if (signals.received() != 0) break;
   }
-  if (!options.json.empty()) outputs.json.write(to_json(surveys, parts));
+  std::vector<std::string> copies;
+  if (options.duplicates) copies = told_of_rows(parts, options, signals);
+  if (!options.json.empty()) outputs.json.write(to_json(surveys, parts, copies));
   if (signals.received() != 0) return signals.exit_code();
   if (!options.sheet.empty()) show_sheet(options, outputs, parts.front(), surveys.front());
   return all_good ? ExitCode::done : ExitCode::data;

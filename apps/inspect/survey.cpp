@@ -179,6 +179,7 @@ std::string to_json(const Survey& survey, const ImageSource& source) {
                       {"width", sides(survey.widths)},
                       {"height", sides(survey.heights)},
                       {"classes", classes},
+                      {"copies", survey.copies},
                       {"bad", bad}};
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

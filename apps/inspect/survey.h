@@ -37,6 +37,7 @@ struct Survey {
   std::int64_t masks = 0;
   std::vector<std::int64_t> class_counts;  ///< by label
   std::vector<Bad> bad;                    ///< in the order of the records
+  std::vector<std::string> copies;         ///< what is to be said of copies, a sentence each
 };
 
 /// Reads and decodes records once each. A mask must have its image's size.

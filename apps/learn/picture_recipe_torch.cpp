@@ -165,6 +165,7 @@ std::map<std::string, std::string> PictureRecipe::notes() const {
   notes.merge(
       task_notes(mask_ ? "segmentation" : "classification", classes_, to_text(statistics_)));
   if (arrays()) notes["array"] = to_string(record_);
+  if (!records_.copies.empty()) notes["copies"] = records_.copies;
   return notes;
 }
 

@@ -75,6 +75,8 @@ VolumeRecords open_volumes(const TaskConfig& config, const VolumeClasses& expect
                                                .test = data.test.folder,
                                                .expected = expected,
                                                .split = data.split,
+                                               .duplicates = data.duplicates,
+                                               .listings = data.listings,
                                                .seed = config.seed,
                                                .threads = threads},
                                               config.task.volume);

@@ -130,6 +130,7 @@ std::map<std::string, std::string> VolumeRecipe::notes() const {
   notes["patch"] = nlohmann::json(volume.patch).dump();
   notes["spacing"] = nlohmann::json(volume.preparation.spacing).dump();
   if (records_.ignore) notes["ignore"] = std::to_string(*records_.ignore);
+  if (!records_.copies.empty()) notes["copies"] = records_.copies;
   return notes;
 }
 

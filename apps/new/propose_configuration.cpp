@@ -2,6 +2,7 @@
 #include <headrace/apps/job/read_job.h>
 #include <headrace/apps/new/proposal.h>
 #include <headrace/apps/new/propose_configuration.h>
+#include <headrace/apps/run/data_log.h>
 #include <headrace/apps/task/array_data.h>
 #include <headrace/apps/task/array_values.h>
 #include <headrace/apps/task/records.h>
@@ -122,6 +123,27 @@ void add_arrays(DataFacts& facts, const LabelledSource& source) {
   }
 }
 
+// Of all parts; one that cannot be opened is refused when it is trained with.
+void add_copies(DataFacts& facts, const std::shared_ptr<const LabelledSource>& train, bool masks) {
+  const TaskData quiet{.listings = {}};
+  std::vector<CopyList> lists{copy_list(Side::training, train)};
+  const auto add = [&](const std::optional<DataSet>& part, Side side) {
+    if (!part) return;
+    try {
+      lists.push_back(
+          copy_list(side, open_set(*part, quiet, "data.test", masks, train->classes()).source));
+    } catch (const ConfigError&) {
+    } catch (const DataError&) {
+    }
+  };
+  add(facts.found.validation, Side::validation);
+  add(facts.found.test, Side::test);
+  for (const auto& [level, line] : Copies(std::move(lists), quiet.duplicates, {}).lines()) {
+    facts.copies.push_back(line);
+    if (level == headrace::LogLevel::warning) log_data(level, line);
+  }
+}
+
 }  // namespace
 
 bool has_gpu() {
@@ -144,6 +166,7 @@ DataFacts look_at_data(const DataQuestion& question, SurveyOptions options) {
   } else {
     add_arrays(facts, *source);
   }
+  add_copies(facts, source, question.masks);
   facts.cores = usable_cores();
   facts.memory = monitor::tightest_memory_limit(std::nullopt).bytes;
   facts.gpu = has_gpu();

@@ -218,6 +218,7 @@ void describe(Fields& fields, TaskData& data, bool masks) {
   section("test", data.test, {.doc = "records to report on, likewise"});
   fields.section("split", [&](Fields& f) { describe(f, data.split); },
                  {.doc = "how the records of train are divided"});
+  describe(fields, data.duplicates);
   fields.key("epoch_size", data.epoch_size,
              {.doc = std::string("samples of an epoch, for which records are cut or drawn on; 0: "
                                  "every record to train on once") +

@@ -4,6 +4,7 @@
 #include <headrace/apps/feed/cache_settings.h>
 #include <headrace/apps/feed/image_data.h>
 #include <headrace/apps/feed/loader_settings.h>
+#include <headrace/apps/task/duplicates.h>
 #include <headrace/apps/task/split.h>
 
 #include <cstdint>
@@ -42,6 +43,7 @@ struct TaskData {
   DataSet validation{};  ///< not given: a share of `train`
   DataSet test{};        ///< not given: a share of `train`
   SplitSettings split{};
+  DuplicateSettings duplicates{};
   std::filesystem::path listings = "runs/listings";  ///< kept between runs; empty: none
   CacheSettings cache{};
   DecodeSettings decode{};

@@ -11,6 +11,7 @@
 #include <numeric>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -73,13 +74,13 @@ SplitRecords split_view(const LabelledSource& source) {
 }
 
 // As a column of the manifest says, or by shares.
-std::vector<SplitParts> members_of(const LabelledSource& source, const TaskData& data,
-                                   std::uint64_t seed) {
+std::vector<SplitParts> members_of(const LabelledSource& source, SplitRecords view,
+                                   const TaskData& data, std::uint64_t seed) {
   const std::vector<DataSplit> said = source.splits();
   SplitSettings split = data.split;
   if (data.validation.is_given()) split.validation = 0.0;
   if (data.test.is_given()) split.test = 0.0;
-  if (said.empty()) return split_records(split_view(source), split, seed);
+  if (said.empty()) return split_records(std::move(view), split, seed);
   if (split.folds > 0 || data.validation.is_given() || data.test.is_given())
     throw ConfigError(fmt::format(
         "[config] data.split.folds, data.validation and data.test: {} says in a column what every "
@@ -242,7 +243,17 @@ TaskRecords open_records(const TaskData& data, bool masks, std::uint64_t seed) {
   records.validation = part(data.validation, "data.validation");
   records.test = part(data.test, "data.test");
 
-  records.members = members_of(*records.train.source, data, seed);
+  std::vector<CopyList> lists{copy_list(Side::training, records.train.source)};
+  if (data.validation.is_given())
+    lists.push_back(copy_list(Side::validation, records.validation.source));
+  if (data.test.is_given()) lists.push_back(copy_list(Side::test, records.test.source));
+  const Copies copies(std::move(lists), data.duplicates, data.listings);
+  copies.tell();
+  if (records.train.source->splits().empty()) records.copies = copies.digest();
+  SplitRecords view = split_view(*records.train.source);
+  join_groups(view, copies.pairs());
+  records.groups = view.groups;
+  records.members = members_of(*records.train.source, std::move(view), data, seed);
   for (SplitParts& member : records.members) {
     if (!masks) require_every_class(*records.train.source, member);
     if (data.validation.is_given()) member.validation = all_rows(*records.validation.source);

@@ -24,9 +24,11 @@ struct RecordSet {
 /// The records of a task, listed and divided.
 struct TaskRecords {
   RecordSet train{};
-  RecordSet validation{};             ///< the same as `train` where it is a share of it
-  RecordSet test{};                   ///< likewise
-  std::vector<SplitParts> members{};  ///< rows of these, each of its own
+  RecordSet validation{};              ///< the same as `train` where it is a share of it
+  RecordSet test{};                    ///< likewise
+  std::vector<SplitParts> members{};   ///< rows of these, each of its own
+  std::vector<std::int64_t> groups{};  ///< of those in `train`, which stay together; empty: none
+  std::string copies{};                ///< Copies::digest() of those that are divided
 
   /// What load() will keep in memory of all.
   std::size_t resident_bytes() const;

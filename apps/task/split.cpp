@@ -94,8 +94,9 @@ void require_part(const std::vector<std::int64_t>& part, const char* name, const
       name, records.size,
       groups.empty()
           ? ""
-          : fmt::format(" in {} group{} that stay{} whole (data.split.group)", groups.size(),
-                        groups.size() == 1 ? "" : "s", groups.size() == 1 ? "s" : ""),
+          : fmt::format(" in {} group{} that stay{} whole (data.split.group, data.duplicates)",
+                        groups.size(), groups.size() == 1 ? "" : "s",
+                        groups.size() == 1 ? "s" : ""),
       key == "data.split.folds" ? "fewer folds" : "a larger share, or 0 to do without"));
 }
 

@@ -1,4 +1,5 @@
 #include <headrace/apps/feed/plan_table.h>
+#include <headrace/apps/task/volume_copies.h>
 #include <headrace/apps/task/volume_records.h>
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/engine/base/error.h>
@@ -257,13 +258,27 @@ VolumeRecords open_volume_records(const OpenVolumes& what, const VolumeSettings&
     throw ConfigError(
         "[config] data.split.group names a column of a manifest, but volumes have none; leave it "
         "out, or keep what belongs together in one data set");
-  records.members = split_records({.size = static_cast<std::int64_t>(train.cases.size())},
-                                  split_beside(what), what.seed);
-  std::vector<PreparedCase> prepared = prepared_of(train, what, volume);
-  const auto add = [&](const fs::path& folder, auto part) {
-    if (folder.empty()) return;
-    const LabelledVolumes more = labelled_volumes(folder, what.expected);
+  const auto beside = [&](const fs::path& folder) {
+    LabelledVolumes more;
+    if (folder.empty()) return more;
+    more = labelled_volumes(folder, what.expected);
     require_same(train, more);
+    return more;
+  };
+  const LabelledVolumes validation = beside(what.validation);
+  const LabelledVolumes test = beside(what.test);
+  const Copies copies({copy_list(Side::training, train.folder, train.cases),
+                       copy_list(Side::validation, validation.folder, validation.cases),
+                       copy_list(Side::test, test.folder, test.cases)},
+                      what.duplicates, what.listings);
+  records.copies = copies.digest();
+  copies.tell();
+  SplitRecords view{.size = static_cast<std::int64_t>(train.cases.size())};
+  join_groups(view, copies.pairs());
+  records.members = split_records(std::move(view), split_beside(what), what.seed);
+  std::vector<PreparedCase> prepared = prepared_of(train, what, volume);
+  const auto add = [&](const LabelledVolumes& more, auto part) {
+    if (more.cases.empty()) return;
     for (PreparedCase& one : prepared_of(more, what, volume)) {
       const auto number = static_cast<std::int64_t>(prepared.size());
       for (SplitParts& member : records.members)
@@ -271,8 +286,8 @@ VolumeRecords open_volume_records(const OpenVolumes& what, const VolumeSettings&
       prepared.push_back(std::move(one));
     }
   };
-  add(what.validation, &SplitParts::validation);
-  add(what.test, &SplitParts::test);
+  add(validation, &SplitParts::validation);
+  add(test, &SplitParts::test);
   records.set = open_prepared(
       std::move(prepared), naming_labels(volume, static_cast<std::int64_t>(records.classes.size())),
       records.ignore);

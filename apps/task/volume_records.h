@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/apps/task/duplicates.h>
 #include <headrace/apps/task/split.h>
 #include <headrace/apps/task/volume_settings.h>
 #include <headrace/loaders/volume/block_cache.h>
@@ -33,6 +34,7 @@ struct VolumeRecords {
   std::vector<std::string> classes{};    ///< by label; the background first
   std::optional<std::int64_t> ignore{};  ///< label that counts nowhere
   std::vector<SplitParts> members{};     ///< cases of each
+  std::string copies{};                  ///< Copies::digest() of those that are divided
 };
 
 /// What the labels of a job's volumes mean, where it is the job that says it.
@@ -48,6 +50,8 @@ struct OpenVolumes {
   std::filesystem::path test{};        ///< likewise
   VolumeClasses expected{};
   SplitSettings split{};
+  DuplicateSettings duplicates{};
+  std::filesystem::path listings{};  ///< keeps what was found; empty: nothing is kept
   std::uint64_t seed = 0;
   int threads = 1;
 };

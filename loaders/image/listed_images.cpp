@@ -10,10 +10,6 @@ namespace {
 
 constexpr std::size_t decoded_bytes_per_file_byte = 10;
 
-std::filesystem::path file_of(const detail::FileTable& files, std::int64_t index) {
-  return std::filesystem::path(files.root) / files.path(static_cast<std::size_t>(index));
-}
-
 }  // namespace
 
 ListedImages::ListedImages(std::string name, std::shared_ptr<const detail::ImageListing> listing)
@@ -31,12 +27,12 @@ std::string_view ListedImages::path(std::int64_t index) const noexcept {
   return listing_->images.path(static_cast<std::size_t>(index));
 }
 
-std::filesystem::path ListedImages::image_file(std::int64_t index) const {
-  return file_of(listing_->images, index);
+RecordFile ListedImages::file(std::int64_t index) const noexcept {
+  return listing_->images.file(index);
 }
 
-std::filesystem::path ListedImages::mask_file(std::int64_t index) const {
-  return has_masks() ? file_of(listing_->masks, index) : std::filesystem::path();
+RecordFile ListedImages::mask_file(std::int64_t index) const noexcept {
+  return has_masks() ? listing_->masks.file(index) : RecordFile{};
 }
 
 std::uint64_t ListedImages::image_bytes(std::int64_t index) const noexcept {

@@ -37,9 +37,8 @@ class HEADRACE_API ListedImages : public ImageSource {
   std::uint64_t mask_bytes(std::int64_t index) const noexcept override;
   /// Path of the image below its root.
   std::string_view path(std::int64_t index) const noexcept;
-  /// The files themselves, with their root; empty for no mask.
-  std::filesystem::path image_file(std::int64_t index) const;
-  std::filesystem::path mask_file(std::int64_t index) const;
+  RecordFile file(std::int64_t index) const noexcept override;
+  RecordFile mask_file(std::int64_t index) const noexcept override;
 
   std::string name() const override;
   std::int64_t size() const override;

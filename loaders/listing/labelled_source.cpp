@@ -44,4 +44,12 @@ std::vector<DataSplit> LabelledSource::splits() const {
   return values().splits;
 }
 
+RecordFile LabelledSource::file(std::int64_t /*index*/) const noexcept {
+  return {};
+}
+
+RecordFile LabelledSource::mask_file(std::int64_t /*index*/) const noexcept {
+  return {};
+}
+
 }  // namespace headrace::inline v1

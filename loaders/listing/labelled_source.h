@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace headrace::inline v1 {
@@ -13,6 +14,13 @@ namespace headrace::inline v1 {
 namespace detail {
 struct RecordValues;
 }
+
+/// A file below a folder.
+struct RecordFile {
+  std::string_view root{};  ///< canonical folder
+  std::string_view path{};  ///< below it; empty: there is none
+  std::uint64_t bytes = 0;  ///< when it was listed
+};
 
 /// Records with what is known of each: its class or classes, weight, group and split. Fields:
 /// "label" (int64), or where records may have several classes "labels" (uint8 [classes], 0 or 1);
@@ -39,6 +47,11 @@ class HEADRACE_API LabelledSource : public Source {
   const std::vector<std::string>& group_names() const noexcept;
   /// The part of the data that every record was given to; empty where nobody said.
   std::vector<DataSplit> splits() const;
+  /// The file that a record, a picture say, has to itself; valid as long as the source. Default:
+  /// none.
+  virtual RecordFile file(std::int64_t index) const noexcept;
+  /// That of its mask, likewise.
+  virtual RecordFile mask_file(std::int64_t index) const noexcept;
 
  protected:
   /// What is known; lives as long as the source.

@@ -43,6 +43,10 @@ std::string_view ListedArrays::path(std::int64_t index) const noexcept {
   return listing_->files.path(static_cast<std::size_t>(index));
 }
 
+RecordFile ListedArrays::file(std::int64_t index) const noexcept {
+  return listing_->files.file(index);
+}
+
 std::string ListedArrays::name() const {
   return name_;
 }

@@ -23,6 +23,7 @@ class HEADRACE_API ListedArrays : public LabelledSource {
  public:
   /// Path of the array below its root.
   std::string_view path(std::int64_t index) const noexcept;
+  RecordFile file(std::int64_t index) const noexcept override;
 
   std::string name() const override;
   std::int64_t size() const override;

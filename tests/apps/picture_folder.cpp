@@ -9,7 +9,7 @@ namespace headrace::test {
 namespace {
 
 // A square picture of `channels` equal values a pixel, in it a square that lies elsewhere for each
-// number.
+// number below 16; no two pictures of three channels are the same.
 Bytes square_png(int inside, int around, int number, int side, int channels) {
   const auto has = [&](int y, int x) {
     return y >= side / 6 + number % 8 && y < side / 2 + number % 8 &&
@@ -20,6 +20,7 @@ Bytes square_png(int inside, int around, int number, int side, int channels) {
     for (int x = 0; x < side; ++x)
       pixels.insert(pixels.end(), static_cast<std::size_t>(channels),
                     static_cast<std::uint8_t>(has(y, x) ? inside : around));
+  if (channels == 3) pixels.front() = static_cast<std::uint8_t>(around + number / 16);
   return encode_png({.width = side,
                      .height = side,
                      .colour = channels == 3 ? PNG_COLOR_TYPE_RGB : PNG_COLOR_TYPE_GRAY},

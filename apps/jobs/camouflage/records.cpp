@@ -67,10 +67,11 @@ constexpr std::size_t most_masks = 200;
 using Rows = std::vector<std::int64_t>;
 
 // Each super-class in the same share of every part.
-std::vector<SplitParts> divided(const Rows& rows, const LabelledSource& source,
-                                const SplitSettings& split, std::uint64_t seed) {
+std::vector<SplitParts> divided(const Rows& rows, const TaskRecords& of, const SplitSettings& split,
+                                std::uint64_t seed) {
   SplitRecords records{.size = static_cast<std::int64_t>(rows.size())};
-  const std::vector<std::int64_t> groups = source.groups();
+  const LabelledSource& source = *of.train.source;
+  const std::vector<std::int64_t>& groups = of.groups;
   std::map<std::string, std::int64_t> numbers;
   for (const std::int64_t row : rows) {
     const std::string kind = cod_name_of(source.origin(row)).super_class;
@@ -118,7 +119,7 @@ TaskRecords camouflage_records(const CamouflageConfig& config) {
     if (data.validation.is_given()) split.validation = 0.0;
     if (data.test.is_given()) split.test = 0.0;
     std::vector<SplitParts> members = divided(
-        wanted_pictures(config, train, all_rows(train), "data.train"), train, split, config.seed);
+        wanted_pictures(config, train, all_rows(train), "data.train"), records, split, config.seed);
     for (std::size_t i = 0; i < members.size(); ++i) {
       if (data.validation.is_given())
         members[i].validation = std::move(records.members[i].validation);

@@ -41,12 +41,15 @@ std::uint64_t mixed(std::uint64_t hash, std::string_view text) {
 
 std::uint64_t mark_of(const ListedImages& source, int threads) {
   const auto records = static_cast<std::size_t>(source.size());
+  const auto path = [](const RecordFile& file) {
+    return std::filesystem::path(file.root) / file.path;
+  };
   const auto file = [&](std::size_t i) {
-    return i < records ? source.image_file(static_cast<std::int64_t>(i))
-                       : source.mask_file(static_cast<std::int64_t>(i - records));
+    return path(i < records ? source.file(static_cast<std::int64_t>(i))
+                            : source.mask_file(static_cast<std::int64_t>(i - records)));
   };
   return mixed(detail::mark_of_files(source.has_masks() ? 2 * records : records, file, threads),
-               source.image_file(0).native() + source.mask_file(0).native());
+               path(source.file(0)).native() + path(source.mask_file(0)).native());
 }
 
 /// What a file begun before must have been made from, and how.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <headrace/loaders/listing/labelled_source.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -20,6 +22,10 @@ struct FileTable {
   std::string_view path(std::size_t i) const noexcept {
     const std::size_t begin = i == 0 ? 0 : path_end[i - 1];
     return std::string_view(paths).substr(begin, path_end[i] - begin);
+  }
+  RecordFile file(std::int64_t index) const noexcept {
+    const auto i = static_cast<std::size_t>(index);
+    return {.root = root, .path = path(i), .bytes = bytes[i]};
   }
   void add(std::string_view path, std::uint64_t file_bytes);
   void shrink_to_fit();

@@ -109,7 +109,8 @@ RowTraining::RowTraining()
 PictureTraining::PictureTraining(const Pictures& pictures)
     : PlantedTraining(
           "kind: classification\nseed: 7\ndevice: cpu\ndata:\n  train: {folder: pictures}\n"
-          "  prefetch: 2\n  listings: \"\"\nimage: {size: 32}\nmodel: {name: resnet18, width: "
+          "  prefetch: 2\n  listings: \"\"\n  duplicates: allow\nimage: {size: 32}\nmodel: {name: "
+          "resnet18, width: "
           "0.125}\n"
           "training: {batch: 4, epochs: 3}\nthreads: {loader: 4, torch: 1}\n") {
   for (const bool bright : {false, true}) {

@@ -3,9 +3,9 @@
 #include <headrace/loaders/file/read_file.h>
 #include <headrace/loaders/image/detail/list/listing_cache.h>
 #include <headrace/loaders/image/detail/list/listing_check.h>
-#include <headrace/loaders/image/detail/list/listing_file.h>
 #include <headrace/loaders/image/image_formats.h>
 #include <headrace/loaders/listing/internal/label_names.h>
+#include <headrace/loaders/listing/internal/listing_file.h>
 
 #include <algorithm>
 #include <chrono>

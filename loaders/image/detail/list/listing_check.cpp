@@ -1,5 +1,5 @@
 #include <headrace/loaders/image/detail/list/listing_check.h>
-#include <headrace/loaders/image/detail/list/listing_file.h>
+#include <headrace/loaders/listing/internal/listing_file.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include <headrace/loaders/image/detail/list/listing_file.h>
+#include <headrace/loaders/listing/internal/listing_file.h>
 
 #include <algorithm>
 #include <array>

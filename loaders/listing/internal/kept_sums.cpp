@@ -1,0 +1,89 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/random.h>
+#include <headrace/loaders/file/file_identity.h>
+#include <headrace/loaders/listing/internal/kept_sums.h>
+#include <headrace/loaders/listing/internal/listing_file.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <system_error>
+#include <utility>
+
+namespace headrace::inline v1::detail {
+namespace {
+
+constexpr const char* heading = "headrace sums 1";
+
+/// A file that changed while it was read may change again without its time showing it.
+bool is_settled(const FileStamp& stamp) {
+  constexpr std::int64_t too_fresh_ns = 100'000'000;
+  const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+  return stamp.modified_ns < now.count() - too_fresh_ns;
+}
+
+}  // namespace
+
+KeptSums::KeptSums(std::filesystem::path file) : file_(std::move(file)) {
+  std::error_code failed;
+  if (file_.empty() || !std::filesystem::exists(file_, failed)) return;
+  try {
+    ListingReader in(file_.native());
+    if (in.text(64) != heading) throw UnusableListing("is of another kind");
+    const std::uint64_t remark = in.number();
+    std::vector<Sum> kept = in.values<Sum>(SIZE_MAX);
+    in.finish();
+    std::ranges::sort(kept, {}, &Sum::key);
+    kept_ = std::move(kept);
+    remark_ = remark;
+  } catch (const UnusableListing&) {
+    // They are made anew.
+  }
+}
+
+std::optional<std::uint64_t> KeptSums::of(const std::string& path, bool whole) {
+  try {
+    const FileStamp stamp = file_stamp(path);
+    const std::uint64_t key = hash_name(path) ^ (whole ? 0x9e3779b97f4a7c15 : 0);
+    const auto known = std::ranges::lower_bound(kept_, key, {}, &Sum::key);
+    if (known != kept_.end() && known->key == key && known->bytes == stamp.bytes &&
+        known->modified_ns == stamp.modified_ns)
+      return known->sum;
+    const std::uint64_t sum = whole ? content_sum(path) : content_sample(path);
+    if (file_.empty() || !is_settled(stamp)) return sum;
+    const std::lock_guard lock(mutex_);
+    fresh_.push_back({key, stamp.bytes, stamp.modified_ns, sum});
+    return sum;
+  } catch (const ResourceError&) {
+    throw;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+void KeptSums::set_remark(std::uint64_t remark) noexcept {
+  changed_ = changed_ || remark != remark_;
+  remark_ = remark;
+}
+
+void KeptSums::keep() {
+  if (file_.empty() || (fresh_.empty() && !changed_)) return;
+  fresh_.insert(fresh_.end(), kept_.begin(), kept_.end());
+  std::ranges::stable_sort(fresh_, {}, &Sum::key);
+  const auto [last, end] = std::ranges::unique(fresh_, {}, &Sum::key);
+  fresh_.erase(last, end);
+  kept_ = std::exchange(fresh_, {});
+  changed_ = false;
+  try {
+    ListingWriter out(file_.native());
+    out.text(heading);
+    out.number(remark_);
+    out.values(kept_);
+    out.finish();
+  } catch (const UnusableListing&) {
+    // They are made anew.
+  }
+}
+
+}  // namespace headrace::inline v1::detail
