@@ -66,7 +66,7 @@ struct PredictOptions {
 /// Of `headrace evaluate`.
 struct EvaluateOptions {
   EnsembleOptions ensemble{};
-  std::filesystem::path data{};
+  std::filesystem::path data{};    ///< empty: the run's own
   std::string split{};             ///< a part of the data; empty: see Recipe::test_on()
   std::filesystem::path output{};  ///< JSON file; empty: none
   std::filesystem::path worst{};   ///< PNG file for the worst mistakes; empty: none

@@ -131,6 +131,36 @@ Team Ensemble::ready(const std::vector<std::int64_t>& records) const {
   return team;
 }
 
+Team Ensemble::ready_on_own_test(std::vector<std::int64_t>& records) {
+  recipe_->plan();
+  const auto& then = members_.front().weights.notes;
+  for (const auto& [name, now] : recipe_->notes())
+    if (const auto found = then.find(name); found == then.end() || found->second != now)
+      throw DataError("[evaluate] the run's data must be those it was trained on, but \"" + name +
+                      "\" was " + (found == then.end() ? "not there" : found->second) + ", is " +
+                      now + "; name the data to judge (--data)");
+  const std::vector<training::Member> all = training::members_of(*recipe_);
+  std::vector<training::Member> own;
+  for (const Predictor& one : members_)
+    own.push_back(all.at(static_cast<std::size_t>(one.member.index)));
+  const auto common = recipe_->common_test(own);
+  if (!common)
+    throw ConfigError(
+        "[evaluate] the members of the run have tests of their own; name one's folder "
+        "(checkpoints/" +
+        own.front().name + "), or the data to judge (--data)");
+  recipe_->open();
+  records = *common;
+  Team team;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    own[i].test = *common;
+    team.add(*recipe_, own[i], members_[i].weights, device());
+  }
+  if (!team.course().evaluates(training::Split::test))
+    throw ConfigError("[evaluate] the run has set no test apart; name the data to judge (--data)");
+  return team;
+}
+
 training::Feed Ensemble::feed(const Team& team) const {
   return {.batch = batch_ > 0 ? batch_ : training::evaluation_batch(team.course().stages().back()),
           .device = device_.device};

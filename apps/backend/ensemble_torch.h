@@ -68,6 +68,10 @@ class Ensemble {
 
   /// All members with their networks on the device. `records` are those of the test.
   Team ready(const std::vector<std::int64_t>& records = {}) const;
+  /// The same on the test of the run's own data, which are read as for a training; gives its
+  /// records. Throws ConfigError where members have other tests, DataError where the data are
+  /// others now.
+  Team ready_on_own_test(std::vector<std::int64_t>& records);
   at::Device device() const { return torch_device(device_.device); }
   /// Of the data that the team looks at.
   training::Feed feed(const Team& team) const;

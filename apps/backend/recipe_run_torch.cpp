@@ -9,6 +9,8 @@
 #include <headrace/apps/feed/process_forecast.h>
 #include <headrace/apps/figures/vote_table.h>
 #include <headrace/apps/job/run_identity.h>
+#include <headrace/apps/learn/placed_records_torch.h>
+#include <headrace/apps/run/make_folder.h>
 #include <headrace/apps/view/live_run.h>
 #include <headrace/monitor/format.h>
 
@@ -90,11 +92,25 @@ training::MemberOptions RecipeRun::member_options(const training::Member& member
                     {"configuration_hash", identity_hash(job_.identity)}}};
 }
 
+void RecipeRun::keep_records(const training::Member& member,
+                             const std::filesystem::path& folder) const {
+  const auto* records = dynamic_cast<const PlacedRecords*>(recipe_.get());
+  if (records == nullptr || trial_ != nullptr) return;
+  const std::filesystem::path file = folder / known_records_file;
+  if (std::filesystem::exists(file)) return;
+  KnownRecords known;
+  known.add(records->placed(training::Split::train, member.train), RecordUse::learnt);
+  known.add(records->placed(training::Split::validation, member.validation), RecordUse::chose);
+  make_folder("run", folder);
+  known.write(file);
+}
+
 FoldOutcome RecipeRun::train(std::int64_t index, const std::filesystem::path& folder, RunView& view,
                              const monitor::MemoryWatch& memory, std::stop_token stop) {
   const training::Member& one = member(index);
   const training::MemberOptions options = member_options(one, folder);
   if (const std::optional<FoldOutcome> done = read_fold_outcome(options.folder)) return *done;
+  keep_records(one, options.folder);
 
   const std::vector<std::string> classes = class_names(*recipe_->begin(one), recipe_->notes());
   training::MemberCallbacks callbacks{.trainer = trainer_callbacks(view, memory, classes)};

@@ -234,12 +234,24 @@ std::vector<std::int64_t> PictureRecipe::test_on(const std::filesystem::path& da
   const std::optional<DataSet> part = part_of(found, split);
   TaskData quiet;
   quiet.listings.clear();
-  records_.test =
-      open_set(part.value_or(found.train), quiet, "data.test", mask_.has_value(), classes_);
+  judged_set_ = part.value_or(found.train);
+  records_.test = open_set(*judged_set_, quiet, "data.test", mask_.has_value(), classes_);
+  const bool parts = part.has_value() || !records_.test.source->splits().empty();
+  judged_part_ = !split.empty() ? split : parts ? "test" : "all";
   if (arrays()) require_record(*records_.test.source);
   judged_ =
       judged(*records_.test.source, rows_to_judge(*records_.test.source, part.has_value(), split));
   return judged_;
+}
+
+PlacedList PictureRecipe::placed(training::Split split, std::vector<std::int64_t> records) const {
+  using enum training::Split;
+  const RecordSet& set = split == train        ? records_.train
+                         : split == validation ? records_.validation
+                                               : records_.test;
+  const DataSet& own = split == validation ? task_.data.validation : task_.data.test;
+  const DataSet& data = split == train || !own.is_given() ? task_.data.train : own;
+  return placed_list(set.source, judged_set_.value_or(data), std::move(records));
 }
 
 std::vector<std::int64_t> PictureRecipe::judged(const LabelledSource&,

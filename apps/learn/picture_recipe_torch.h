@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/learn/picture_course_torch.h>
+#include <headrace/apps/learn/placed_records_torch.h>
 #include <headrace/apps/learn/task_config.h>
 #include <headrace/apps/task/channel_statistics.h>
 #include <headrace/apps/task/find_data.h>
@@ -24,7 +25,7 @@ namespace headrace::inline v1::app {
 
 /// What both tasks have in common, on pictures or arrays: records listed and divided, statistics,
 /// pipelines.
-class PictureRecipe : public training::Recipe {
+class PictureRecipe : public training::Recipe, public PlacedRecords {
  public:
   monitor::MemoryForecast plan() override;
   std::uint64_t open() override;
@@ -38,6 +39,8 @@ class PictureRecipe : public training::Recipe {
   /// Labelled data of any layout that training takes; parts are "train", "validation" and "test".
   std::vector<std::int64_t> test_on(const std::filesystem::path& data,
                                     const std::string& split) override;
+  PlacedList placed(training::Split split, std::vector<std::int64_t> records) const override;
+  std::string judged_part() const override { return judged_part_; }
   /// Decided by the mean of the members' thresholds.
   std::unique_ptr<training::Metric> metric_of_vote(
       std::span<const training::TensorMap> fitted) const override;
@@ -80,6 +83,8 @@ class PictureRecipe : public training::Recipe {
   std::vector<std::string> classes_;
   Shape record_;                      // of arrays
   std::vector<std::int64_t> judged_;  // rows of data that an evaluation was given
+  std::string judged_part_ = "test";
+  std::optional<DataSet> judged_set_;
 };
 
 }  // namespace headrace::inline v1::app

@@ -2,6 +2,7 @@
 #include <headrace/apps/learn/task_recipe_torch.h>
 #include <headrace/apps/learn/volume_job.h>
 #include <headrace/apps/learn/volume_recipe_torch.h>
+#include <headrace/apps/task/volume_copies.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/engine/runtime/runtime.h>
@@ -166,6 +167,7 @@ std::vector<std::int64_t> VolumeRecipe::test_on(const std::filesystem::path& dat
   std::vector<std::int64_t> values(records_.classes.size());
   std::iota(values.begin(), values.end(), 0);
   if (records_.ignore) values.push_back(*records_.ignore);
+  judged_ = cases;
   std::vector<PreparedCase> prepared =
       prepare_volumes(cases,
                       {.folder = prepared_folder(data, task.volume),
@@ -176,6 +178,10 @@ std::vector<std::int64_t> VolumeRecipe::test_on(const std::filesystem::path& dat
       open_prepared(std::move(prepared),
                     naming_labels(task.volume, static_cast<std::int64_t>(records_.classes.size())),
                     records_.ignore));
+}
+
+PlacedList VolumeRecipe::placed(training::Split, std::vector<std::int64_t> records) const {
+  return placed_list(judged_.empty() ? records_.cases : judged_, std::move(records));
 }
 
 VolumeTask VolumeRecipe::volume_task() const {

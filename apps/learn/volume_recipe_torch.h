@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/apps/learn/placed_records_torch.h>
 #include <headrace/apps/learn/task_config.h>
 #include <headrace/apps/learn/volume_course_torch.h>
 #include <headrace/apps/learn/volume_predictor_torch.h>
@@ -20,7 +21,7 @@ namespace headrace::inline v1::app {
 
 /// A task on volumes: one network, or one for each fold. As it stands the task segmentation, of
 /// classes that exclude each other; a job of masks derives from it.
-class VolumeRecipe : public training::Recipe, public VolumePredictor {
+class VolumeRecipe : public training::Recipe, public VolumePredictor, public PlacedRecords {
  public:
   VolumeRecipe(std::shared_ptr<const TaskConfig> config, Device device)
       : config_(std::move(config)), device_(device) {}
@@ -38,6 +39,9 @@ class VolumeRecipe : public training::Recipe, public VolumePredictor {
   /// it. They have no parts.
   std::vector<std::int64_t> test_on(const std::filesystem::path& data,
                                     const std::string& split) override;
+
+  PlacedList placed(training::Split split, std::vector<std::int64_t> records) const override;
+  std::string judged_part() const override { return "all"; }
 
   VolumeTask volume_task() const override;
   std::vector<std::int64_t> test_on(VolumeSet set) override;
@@ -65,6 +69,7 @@ class VolumeRecipe : public training::Recipe, public VolumePredictor {
   Device device_;
   VolumeRecords records_;
   VolumeSet test_;
+  std::vector<NnUNetCase> judged_;  // of test_, where it is of other data
   std::int64_t channels_ = 1;
 };
 

@@ -1,12 +1,16 @@
 #include <headrace/apps/backend/confusion_torch.h>
 #include <headrace/apps/backend/ensemble_torch.h>
 #include <headrace/apps/backend/gallery_torch.h>
+#include <headrace/apps/learn/placed_records_torch.h>
 #include <headrace/apps/predict/evaluation_report.h>
 #include <headrace/apps/predict/predict_torch.h>
+#include <headrace/apps/run/data_log.h>
 #include <headrace/apps/run/result_file.h>
 
 #include <cstdio>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace headrace::inline v1::app {
@@ -27,11 +31,38 @@ void require_pictures(const EvaluateOptions& options, Ensemble& ensemble, const 
                       options.worst.string());
 }
 
+void require_own_part(const std::string& split) {
+  if (!split.empty() && split != "test")
+    throw ConfigError("[evaluate] --split " + split +
+                      ": of the run's own data the test is judged; name the data (--data) for "
+                      "another part");
+}
+
+// Of what members have learnt from; none where they are of a release that kept none, or of a job
+// that cannot say.
+std::optional<SeenRecords> seen_of(Ensemble& ensemble, const std::vector<std::int64_t>& records) {
+  const auto* placed = dynamic_cast<const PlacedRecords*>(&ensemble.recipe());
+  if (placed == nullptr) return std::nullopt;
+  std::vector<KnownRecords> known;
+  for (const Predictor& one : ensemble.members()) {
+    auto own = KnownRecords::read(one.file.parent_path() / known_records_file);
+    if (!own) return std::nullopt;
+    known.push_back(std::move(*own));
+  }
+  return seen_records(known, placed->placed(training::Split::test, records));
+}
+
+// The part that was judged, by its name.
+std::string part_of(const EvaluateOptions& options, Ensemble& ensemble) {
+  if (options.data.empty()) return "test";
+  const auto* placed = dynamic_cast<const PlacedRecords*>(&ensemble.recipe());
+  return placed != nullptr ? placed->judged_part() : options.split;
+}
+
 // The figures of each member and of all together, in one pass.
-EvaluationReport report_of(const EvaluateOptions& options, const Ensemble& ensemble,
-                           const Team& team, const training::JointEvaluation& evaluation) {
-  EvaluationReport report{
-      .data = options.data, .split = options.split, .samples = evaluation.samples};
+EvaluationReport report_of(EvaluationReport report, const Ensemble& ensemble, const Team& team,
+                           const training::JointEvaluation& evaluation) {
+  report.samples = evaluation.samples;
   for (std::size_t i = 0; i < evaluation.members.size(); ++i) {
     const training::Evaluation& one = evaluation.members[i];
     const Predictor& member = ensemble.members()[i];
@@ -77,8 +108,11 @@ ExitCode evaluate(const EvaluateOptions& options, const std::vector<Job>& jobs,
   const ResultFile output(options.output, "[evaluate] --output", {options.data});
   const ResultFile worst(options.worst, "[evaluate] --worst", {options.data, options.output});
   Ensemble ensemble(options.ensemble, jobs, make_recipe);
-  const std::vector<std::int64_t> records = ensemble.recipe().test_on(options.data, options.split);
-  const Team team = ensemble.ready(records);
+  const bool own = options.data.empty();
+  if (own) require_own_part(options.split);
+  std::vector<std::int64_t> records;
+  if (!own) records = ensemble.recipe().test_on(options.data, options.split);
+  const Team team = own ? ensemble.ready_on_own_test(records) : ensemble.ready(records);
   require_pictures(options, ensemble, team);
   Loader loader = team.course().evaluation(training::Split::test, ensemble.feed(team)).build();
   training::EvaluationOptions pass = team.options(ensemble.device());
@@ -90,9 +124,14 @@ ExitCode evaluate(const EvaluateOptions& options, const std::vector<Job>& jobs,
   }
   const auto evaluation =
       training::evaluate_together(ensemble.recipe(), team.voters(), loader, pass);
-  const EvaluationReport report = report_of(options, ensemble, team, *evaluation);
+  const EvaluationReport report = report_of({.data = options.data,
+                                             .split = part_of(options, ensemble),
+                                             .seen = seen_of(ensemble, records)},
+                                            ensemble, team, *evaluation);
   if (report.samples == 0)
     throw DataError("[evaluate] " + options.data.string() + " must hold samples, got none");
+  if (const std::string seen = seen_text(report); !seen.empty())
+    log_data(headrace::LogLevel::warning, seen);
   if (!options.output.empty()) output.write(evaluation_json(report));
   if (gallery) worst.write(worst_png(gallery->result()));
   std::fputs(evaluation_text(report).c_str(), stdout);

@@ -110,11 +110,29 @@ std::string evaluation_text(const EvaluationReport& report) {
   return text;
 }
 
+std::string seen_text(const EvaluationReport& report) {
+  if (!report.seen || report.seen->learnt + report.seen->chose == 0) return "";
+  const SeenRecords& seen = *report.seen;
+  std::string text =
+      fmt::format("[evaluate] of {} records the run has learnt from {}", seen.records, seen.learnt);
+  if (seen.by_name > 0) text += fmt::format(" ({} known by path and size alone)", seen.by_name);
+  if (seen.chose > 0) text += fmt::format(", and {} chose its weights", seen.chose);
+  return text +
+         "; their figures say nothing of new records; without --data the run's own test is judged";
+}
+
 std::string evaluation_json(const EvaluationReport& report) {
-  ordered_json json{{"data", report.data.string()},
+  ordered_json json{{"data", nullptr},
                     {"split", report.split},
                     {"samples", report.samples},
+                    {"seen", nullptr},
                     {"members", ordered_json::array()}};
+  if (!report.data.empty()) json["data"] = report.data.string();
+  if (report.seen)
+    json["seen"] = {{"records", report.seen->records},
+                    {"learnt_from", report.seen->learnt},
+                    {"by_path_and_size", report.seen->by_name},
+                    {"chose_weights", report.seen->chose}};
   for (const Line& line : report.members)
     json["members"].push_back(json_of("member", line));
   if (!report.votes.empty())

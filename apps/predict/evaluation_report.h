@@ -1,9 +1,11 @@
 #pragma once
 
 #include <headrace/apps/figures/reports.h>
+#include <headrace/apps/task/known_records.h>
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,9 +21,10 @@ struct EvaluationReport {
     std::string first_nan{};  ///< the first of these
   };
 
-  std::filesystem::path data{};
-  std::string split{};       ///< as it was asked for
-  std::int64_t samples = 0;  ///< that count with one member at least
+  std::filesystem::path data{};       ///< empty: the run's own
+  std::string split{};                ///< the part that was judged
+  std::optional<SeenRecords> seen{};  ///< of these; none: it is not known
+  std::int64_t samples = 0;           ///< that count with one member at least
   std::vector<Line> members{};
   std::vector<Line> votes{};  ///< of all members together, the way that decides first
 };
@@ -30,6 +33,9 @@ struct EvaluationReport {
 /// highest of theirs, and where they voted the vote's: of several ways to decide the first and
 /// those that 100 columns have room for.
 std::string evaluation_text(const EvaluationReport& report);
+
+/// How many records the run had learnt from, as a sentence; empty: none, or it is not known.
+std::string seen_text(const EvaluationReport& report);
 
 /// All of it as JSON, with null for what is no number, "inf" and "-inf", and "no_numbers" where a
 /// member says nothing of some records: "vote" has the figures of the way that

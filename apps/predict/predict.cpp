@@ -51,8 +51,8 @@ namespace {
 void add(CLI::App& line, EvaluateOptions& options) {
   add_ensemble(line, options.ensemble);
   line.add_option("--data", options.data,
-                  "File or folder with labelled samples, as the job reads it")
-      ->required();
+                  "File or folder with labelled samples, as the job reads it; without it the test "
+                  "that the run has set apart");
   line.add_option(
       "--split", options.split,
       "Part of the data: test, train, all, ...; else their test, or all if there is none");

@@ -29,6 +29,14 @@ std::string label_word(const fs::path& label) {
   return fmt::format("label {:08x}", sum & 0xffffffffU);
 }
 
+std::vector<std::string> files_of_case(const NnUNetCase& one) {
+  std::vector<std::string> all;
+  for (const fs::path& image : one.images)
+    for (std::string& file : files_of_volume(image))
+      all.push_back(std::move(file));
+  return all;
+}
+
 }  // namespace
 
 std::vector<std::string> files_of_volume(const fs::path& volume) {
@@ -60,13 +68,7 @@ std::uint64_t bytes_of_files(const std::vector<std::string>& files) {
 
 CopyList copy_list(Side side, const fs::path& folder, std::vector<NnUNetCase> cases) {
   const auto kept = std::make_shared<const std::vector<NnUNetCase>>(std::move(cases));
-  const auto files = [kept](std::size_t i) {
-    std::vector<std::string> all;
-    for (const fs::path& image : (*kept)[i].images)
-      for (std::string& file : files_of_volume(image))
-        all.push_back(std::move(file));
-    return all;
-  };
+  const auto files = [kept](std::size_t i) { return files_of_case((*kept)[i]); };
   return {.side = side,
           .place = folder.native(),
           .size = kept->size(),
@@ -74,6 +76,18 @@ CopyList copy_list(Side side, const fs::path& folder, std::vector<NnUNetCase> ca
           .files = files,
           .name = [kept](std::size_t i) { return printable((*kept)[i].name); },
           .label = [kept](std::size_t i) { return label_word((*kept)[i].label); }};
+}
+
+PlacedList placed_list(std::vector<NnUNetCase> cases, std::vector<std::int64_t> numbers) {
+  const std::size_t size = numbers.size();
+  return {.size = size,
+          .place = [cases = std::move(cases), numbers = std::move(numbers)](std::size_t i) {
+            const NnUNetCase& one = cases.at(static_cast<std::size_t>(numbers[i]));
+            RecordPlace place{.name = one.images.front().filename().native(),
+                              .files = files_of_case(one)};
+            place.bytes = bytes_of_files(place.files);
+            return place;
+          }};
 }
 
 }  // namespace headrace::inline v1::app

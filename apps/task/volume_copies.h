@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/task/duplicates.h>
+#include <headrace/apps/task/known_records.h>
 #include <headrace/loaders/volume/nnunet_raw.h>
 
 #include <cstdint>
@@ -19,5 +20,8 @@ std::uint64_t bytes_of_files(const std::vector<std::string>& files);
 /// Cases among which copies are looked for, by the files of all their channels; the files of their
 /// labels are what copies must agree in.
 CopyList copy_list(Side side, const std::filesystem::path& folder, std::vector<NnUNetCase> cases);
+
+/// Where these cases lie.
+PlacedList placed_list(std::vector<NnUNetCase> cases, std::vector<std::int64_t> numbers);
 
 }  // namespace headrace::inline v1::app

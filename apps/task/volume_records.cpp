@@ -277,7 +277,9 @@ VolumeRecords open_volume_records(const OpenVolumes& what, const VolumeSettings&
   join_groups(view, copies.pairs());
   records.members = split_records(std::move(view), split_beside(what), what.seed);
   std::vector<PreparedCase> prepared = prepared_of(train, what, volume);
+  records.cases = train.cases;
   const auto add = [&](const LabelledVolumes& more, auto part) {
+    records.cases.insert(records.cases.end(), more.cases.begin(), more.cases.end());
     if (more.cases.empty()) return;
     for (PreparedCase& one : prepared_of(more, what, volume)) {
       const auto number = static_cast<std::int64_t>(prepared.size());

@@ -33,6 +33,7 @@ struct VolumeRecords {
   VolumeSet set{};
   std::vector<std::string> classes{};    ///< by label; the background first
   std::optional<std::int64_t> ignore{};  ///< label that counts nowhere
+  std::vector<NnUNetCase> cases{};       ///< as they were found; of the same numbers
   std::vector<SplitParts> members{};     ///< cases of each
   std::string copies{};                  ///< Copies::digest() of those that are divided
 };

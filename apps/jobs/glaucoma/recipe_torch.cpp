@@ -158,6 +158,8 @@ std::map<std::string, std::string> GlaucomaRecipe::notes() const {
 std::vector<std::int64_t> GlaucomaRecipe::test_on(const std::filesystem::path& data,
                                                   const std::string& split) {
   const GlaucomaRows rows = read_glaucoma_rows(data, config_.seed);
+  judged_ = data;
+  judged_part_ = split.empty() ? "test" : split;
   GlaucomaData labelled;
   labelled.file = data;
   labelled.resident = Bytes{0};
@@ -170,6 +172,10 @@ std::vector<std::int64_t> GlaucomaRecipe::test_on(const std::filesystem::path& d
     return all;
   }
   throw ConfigError("[glaucoma] --split must be test, train or all, got " + split);
+}
+
+PlacedList GlaucomaRecipe::placed(training::Split, std::vector<std::int64_t> records) const {
+  return placed_rows(judged_.empty() ? config_.data.file : judged_, "", std::move(records));
 }
 
 Pipeline GlaucomaRecipe::prediction(const std::filesystem::path& data,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/jobs/glaucoma/data.h>
+#include <headrace/apps/learn/placed_records_torch.h>
 #include <headrace/apps/task/network_torch.h>
 #include <headrace/training/recipe.h>
 
@@ -42,7 +43,7 @@ class GlaucomaCourse final : public training::Course {
 };
 
 /// The job glaucoma: stratified folds over the training split, all tested on the same outer split.
-class GlaucomaRecipe final : public training::Recipe {
+class GlaucomaRecipe final : public training::Recipe, public PlacedRecords {
  public:
   explicit GlaucomaRecipe(const GlaucomaConfig& config) : config_(config) {}
 
@@ -56,6 +57,8 @@ class GlaucomaRecipe final : public training::Recipe {
   /// as for training.
   std::vector<std::int64_t> test_on(const std::filesystem::path& data,
                                     const std::string& split) override;
+  PlacedList placed(training::Split split, std::vector<std::int64_t> records) const override;
+  std::string judged_part() const override { return judged_part_; }
   /// A file of maps, labels or none.
   Pipeline prediction(const std::filesystem::path& data, const training::Feed& feed) const override;
 
@@ -64,6 +67,8 @@ class GlaucomaRecipe final : public training::Recipe {
   PlannedSource planned_;
   GlaucomaRows rows_;
   GlaucomaRecords records_;  // an outline until open()
+  std::filesystem::path judged_;
+  std::string judged_part_ = "test";
 };
 
 }  // namespace headrace::inline v1::app

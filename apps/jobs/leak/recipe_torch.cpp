@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -229,6 +230,19 @@ std::vector<std::int64_t> LeakRecipe::test_on(const std::filesystem::path& data,
   require_mels(files_.testing);
   sources_.testing = plan_leak_segments(files_.testing, config_.data.resident.value, {}).outline;
   return {};
+}
+
+PlacedList LeakRecipe::placed(training::Split split, std::vector<std::int64_t>) const {
+  using enum training::Split;
+  const LeakFile& file = split == train        ? files_.training
+                         : split == validation ? files_.validation
+                                               : files_.testing;
+  const auto& segments = split == train        ? sources_.training
+                         : split == validation ? sources_.validation
+                                               : sources_.testing;
+  std::vector<std::int64_t> all(static_cast<std::size_t>(segments->size()));
+  std::iota(all.begin(), all.end(), 0);
+  return placed_rows(file.path, "", std::move(all));
 }
 
 Pipeline LeakRecipe::prediction(const std::filesystem::path& data,

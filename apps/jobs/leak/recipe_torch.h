@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/jobs/leak/data.h>
+#include <headrace/apps/learn/placed_records_torch.h>
 #include <headrace/apps/task/network_torch.h>
 #include <headrace/training/recipe.h>
 
@@ -62,7 +63,7 @@ class LeakCourse final : public training::Course {
 };
 
 /// The job leak: one network over the segments of three files.
-class LeakRecipe final : public training::Recipe {
+class LeakRecipe final : public training::Recipe, public PlacedRecords {
  public:
   LeakRecipe(const LeakConfig& config, Device device) : config_(config), device_(device) {}
 
@@ -78,6 +79,8 @@ class LeakRecipe final : public training::Recipe {
   /// A file of the job with labels, all of it: "all", "test" or nothing.
   std::vector<std::int64_t> test_on(const std::filesystem::path& data,
                                     const std::string& split) override;
+  PlacedList placed(training::Split split, std::vector<std::int64_t> records) const override;
+  std::string judged_part() const override { return "all"; }
   /// The segments of a file of the job, labels or none, in their order.
   Pipeline prediction(const std::filesystem::path& data, const training::Feed& feed) const override;
 
