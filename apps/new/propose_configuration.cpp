@@ -5,6 +5,7 @@
 #include <headrace/apps/run/data_log.h>
 #include <headrace/apps/task/array_data.h>
 #include <headrace/apps/task/array_values.h>
+#include <headrace/apps/task/find_groups.h>
 #include <headrace/apps/task/records.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/nearest.h>
@@ -18,6 +19,7 @@
 #include <cstdio>
 #include <numeric>
 #include <optional>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -144,6 +146,56 @@ void add_copies(DataFacts& facts, const std::shared_ptr<const LabelledSource>& t
   }
 }
 
+// Why a part that is given cannot keep to a grouping; empty: it does.
+std::string beside_part(const LabelledSource& part, const FoundGroups& found, const char* section) {
+  SharedGroups shared;
+  try {
+    shared = shared_groups(groups_by_name(found.pattern, record_names(part)), found.groups);
+  } catch (const DataError&) {
+    return fmt::format("; those of {} have other names, so it is not held to it", section);
+  }
+  if (shared.count == 0) return "";
+  return fmt::format("; {} of these groups are in {}, too, \"{}\" for one: it is in part learnt",
+                     shared.count, section, printable(shared.example, 100));
+}
+
+// What names say of who belongs together, unless the data say it themselves. A pattern is proposed
+// where a division, or the parts that are given, can keep to it.
+void add_groups(DataFacts& facts, const LabelledSource& train, bool masks) {
+  facts.groups = !train.groups().empty();
+  facts.splits = !train.splits().empty();
+  if (facts.groups || !has_names(facts.found.train)) return;
+  const std::vector<std::int64_t> labels = train.labels();
+  const auto found = find_groups(record_names(train), labels);
+  if (!found) return;
+  facts.of_names = found->reason;
+  if (facts.splits) {
+    const SharedGroups divided = divided_groups(found->groups, train.splits());
+    if (divided.count > 0)
+      facts.of_names += fmt::format(
+          "; the column \"split\" divides {} of them, \"{}\" for one: "
+          "what is judged is in part learnt",
+          divided.count, printable(divided.example, 100));
+    return;
+  }
+  SplitSettings split;
+  for (const auto& [section, set, share] :
+       {std::tuple("data.validation", &facts.found.validation, &split.validation),
+        std::tuple("data.test", &facts.found.test, &split.test)}) {
+    if (!*set) continue;
+    *share = 0.0;
+    const auto part = open_set(**set, {.listings = {}}, section, masks, train.classes()).source;
+    const std::string beside = beside_part(*part, *found, section);
+    if (beside.empty()) continue;
+    facts.of_names += beside;
+    return;
+  }
+  if (can_divide(found->groups, labels, split))
+    facts.name_groups = found->pattern;
+  else
+    facts.of_names += "; too few to divide, so records of one are on several sides";
+}
+
 }  // namespace
 
 bool has_gpu() {
@@ -156,8 +208,7 @@ DataFacts look_at_data(const DataQuestion& question, SurveyOptions options) {
   const TaskData quiet{.listings = {}};
   const auto source = open_set(facts.found.train, quiet, "data.train", question.masks).source;
   facts.records = source->size();
-  facts.groups = !source->groups().empty();
-  facts.splits = !source->splits().empty();
+  add_groups(facts, *source, question.masks);
   if (!question.masks) add_classes(facts, *source);
   if (const auto* images = dynamic_cast<const ImageSource*>(source.get())) {
     if (question.masks) add_masks(facts, *images);

@@ -26,6 +26,9 @@ void propose_data(Proposal& proposal, TaskSettings& task, const DataFacts& facts
     proposal.reasons["data.split"] =
         facts.groups ? "groups of the records stay whole" : "the records come in one heap";
   }
+  if (facts.name_groups.empty()) return;
+  data.split.group = facts.name_groups;
+  proposal.reasons["data.split.group"] = facts.of_names;
 }
 
 // Of powers of two the largest that lets an epoch have 20 steps.

@@ -2,6 +2,7 @@
 #include <headrace/apps/run/data_log.h>
 #include <headrace/apps/task/array_data.h>
 #include <headrace/apps/task/find_arrays.h>
+#include <headrace/apps/task/name_groups.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/nearest.h>
 #include <headrace/loaders/hdf5/hdf5_datasets.h>
@@ -74,12 +75,10 @@ RecordSet open_npy(const DataSet& set, const TaskData& data, const std::string& 
                 set.folder,
                 NpyFolderOptions{.field = array_field, .classes = classes, .log = &log_data})};
   if (is_list(set.file)) {
-    ManifestColumns columns = set.columns;
-    if (columns.group.empty()) columns.group = data.split.group;
     return {.source = std::make_shared<const NpyManifest>(
                 set.file, NpyManifestOptions{.field = array_field,
                                              .root = set.root,
-                                             .columns = std::move(columns),
+                                             .columns = columns_of(set, data.split),
                                              .classes = classes})};
   }
   return open_table({.features = set.file,

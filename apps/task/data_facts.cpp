@@ -67,6 +67,7 @@ std::vector<std::string> describe(const DataFacts& facts) {
   for (std::string& line : describe_choice(facts.found.train))
     lines.push_back(std::move(line));
   if (!facts.classes.empty()) lines.push_back(class_line(facts));
+  if (!facts.of_names.empty()) lines.push_back(facts.of_names);
   if (facts.looked_at < facts.records)
     lines.push_back(fmt::format("{} of them were read, evenly spread", facts.looked_at));
   if (facts.dim > 0)

@@ -33,6 +33,8 @@ struct DataFacts {
   bool several_labels = false;  ///< whether a record may have several classes
   bool groups = false;          ///< whether records come in groups
   bool splits = false;          ///< whether every record says what it is for
+  std::string name_groups{};    ///< pattern for data.split.group that names suggest; empty: none
+  std::string of_names{};       ///< what names show of groups; empty: nothing
   int width = 0;                ///< median, pixels
   int height = 0;
   std::optional<ArrayFacts> array{};  ///< records are no pictures

@@ -1,5 +1,6 @@
 #include <headrace/apps/feed/loader_settings.h>
 #include <headrace/apps/task/data_set.h>
+#include <headrace/apps/task/name_groups.h>
 #include <headrace/engine/base/error.h>
 
 #include <algorithm>
@@ -127,22 +128,6 @@ void describe(Fields& fields, DataSet& set, const std::string& section, bool mas
 
 std::string where(const DataSet& set) {
   return (set.folder.empty() ? set.file : set.folder).string();
-}
-
-void check_group(const TaskData& data) {
-  const bool list = data.train.source == RecordsIn::manifest ||
-                    (data.train.source == RecordsIn::npy && is_list(data.train.file));
-  if (data.split.group.empty() || list) return;
-  if (holds_arrays(data))
-    throw ConfigError(fmt::format(
-        "[config] data.split.group names a column (\"{}\") of a list of files, and data.train is "
-        "none; name groups by data.train.groups",
-        data.split.group));
-  throw ConfigError(
-      fmt::format("[config] data.split.group names a column (\"{}\"), so data.train must be a "
-                  "manifest; write "
-                  "one with columns image, label and {}",
-                  data.split.group, data.split.group));
 }
 
 // Keys of records without the place where they lie.
@@ -276,7 +261,7 @@ void check(const TaskData& data) {
         "records of its own ({}); set one of them",
         where(data.test)));
   check_volumes(data);
-  check_group(data);
+  check_groups(data);
   check_kinds(data);
   if (data.split.folds == 0) refuse_both(data.validation, "validation", data.split.validation);
   refuse_both(data.test, "test", data.split.test);
@@ -292,15 +277,13 @@ ImageData image_data_of(const DataSet& set, const TaskData& data, const std::str
   if (set.source == RecordsIn::pairs && set.masks.empty())
     throw ConfigError(
         fmt::format("[config] {}.masks must name a folder of masks, got nothing", section));
-  ManifestColumns columns = set.columns;
-  if (columns.group.empty()) columns.group = data.split.group;
   return {.data = path,
           .masks = set.masks,
           .mask_suffix = set.mask_suffix,
           .spare_masks = set.spare_masks,
           .spare_images = set.spare_pictures,
           .root = set.root,
-          .columns = std::move(columns),
+          .columns = columns_of(set, data.split),
           .listings = data.listings};
 }
 

@@ -1,5 +1,6 @@
 #include <headrace/apps/feed/image_data.h>
 #include <headrace/apps/task/array_data.h>
+#include <headrace/apps/task/name_groups.h>
 #include <headrace/apps/task/named_place.h>
 #include <headrace/apps/task/records.h>
 #include <headrace/engine/base/error.h>
@@ -65,12 +66,20 @@ void require_other_place(const DataSet& set, const DataSet& train, const char* s
       section, place_of(set).native()));
 }
 
-SplitRecords split_view(const LabelledSource& source) {
-  SplitRecords records{.size = source.size(), .groups = source.groups()};
+SplitRecords split_view(const LabelledSource& source, const RecordGroups& groups) {
+  SplitRecords records{.size = source.size(), .groups = groups.numbers};
   if (source.classes().empty()) return records;
   for (std::int64_t i = 0; i < source.size(); ++i)
     records.classes.push_back(source.label_set(i));
   return records;
+}
+
+void require_whole(const RecordGroups& groups, const LabelledSource& source) {
+  if (const SharedGroups divided = divided_groups(groups, source.splits()); divided.count > 0)
+    throw DataError(fmt::format(
+        "[data] {}: its column \"split\" must keep groups whole (data.split.group), but "
+        "divides {} of {}, \"{}\" for one; correct it, or leave one of them out",
+        source.name(), divided.count, groups.names.size(), printable(divided.example, 200)));
 }
 
 // As a column of the manifest says, or by shares.
@@ -97,18 +106,6 @@ std::vector<SplitParts> members_of(const LabelledSource& source, SplitRecords vi
   if (parts.train.empty())
     throw DataError(fmt::format("[data] {}: a record must be to train on, none is", source.name()));
   return {parts};
-}
-
-// A group of the records to train on may not be judged.
-void require_other_groups(const LabelledSource& part, const LabelledSource& train,
-                          const char* section) {
-  const std::vector<std::string>& names = part.group_names();
-  for (const std::string& name : train.group_names())
-    if (std::ranges::find(names, name) != names.end())
-      throw DataError(fmt::format(
-          "[data] {}: must have other groups than data.train, both have \"{}\"; take its records "
-          "out of one of them",
-          section, printable(name, 200)));
 }
 
 void require_same_labels(const LabelledSource& part, const LabelledSource& train,
@@ -228,6 +225,7 @@ TaskRecords open_records(const TaskData& data, bool masks, std::uint64_t seed) {
   TaskRecords records;
   records.train = open_set(data.train, data, "data.train", masks);
   if (!masks) require_two_classes(*records.train.source);
+  const RecordGroups groups = groups_of(*records.train.source, data.split);
   const auto part = [&](const DataSet& set, const char* section) {
     if (!set.is_given()) return records.train;
     require_other_place(set, data.train, section);
@@ -236,7 +234,7 @@ TaskRecords open_records(const TaskData& data, bool masks, std::uint64_t seed) {
       require_same_classes(own.source, records.train.source, section);
       require_same_labels(*own.source, *records.train.source, section);
     }
-    require_other_groups(*own.source, *records.train.source, section);
+    require_other_groups(groups_of(*own.source, data.split), groups, section);
     if (holds_arrays(data)) require_same_fields(own.source, records.train.source, section);
     return own;
   };
@@ -250,7 +248,8 @@ TaskRecords open_records(const TaskData& data, bool masks, std::uint64_t seed) {
   const Copies copies(std::move(lists), data.duplicates, data.listings);
   copies.tell();
   if (records.train.source->splits().empty()) records.copies = copies.digest();
-  SplitRecords view = split_view(*records.train.source);
+  require_whole(groups, *records.train.source);
+  SplitRecords view = split_view(*records.train.source, groups);
   join_groups(view, copies.pairs());
   records.groups = view.groups;
   records.members = members_of(*records.train.source, std::move(view), data, seed);

@@ -217,8 +217,9 @@ void describe(Fields& fields, SplitSettings& split) {
   fields.key("stratify", split.stratify, {.doc = "every part has the classes in the same shares"});
   fields.key(
       "group", split.group,
-      {.doc = "column of a manifest: who has the same there (a patient, say) is never on two "
-              "sides; empty: the column group, if it is there"});
+      {.doc = "who has the same there (a patient, say) is never on two sides: a column of a "
+              "manifest, or a pattern over names (docs/image-data.md); empty: the column group, if "
+              "it is there"});
   fields.key("folds", split.folds,
              {.doc = "parts of what is not for the test, each the validation of a network of its "
                      "own; 0: one network",

@@ -17,7 +17,7 @@ struct SplitSettings {
   std::optional<double> validation{};  ///< share of the records; none: the usual
   std::optional<double> test{};        ///< likewise
   bool stratify = true;                ///< every part has the classes in the same shares
-  std::string group{};                 ///< column of a manifest whose groups are not divided
+  std::string group{};                 ///< column, or pattern over names, of what is not divided
   int folds = 0;                       ///< a member for each of so many parts; 0: one member
   bool nested = false;                 ///< each fold is its member's test; else its validation
 };

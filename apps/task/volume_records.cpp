@@ -1,4 +1,5 @@
 #include <headrace/apps/feed/plan_table.h>
+#include <headrace/apps/task/name_groups.h>
 #include <headrace/apps/task/volume_copies.h>
 #include <headrace/apps/task/volume_records.h>
 #include <headrace/apps/terminal/progress.h>
@@ -8,6 +9,7 @@
 #include <headrace/loaders/volume/plain_volumes.h>
 
 #include <algorithm>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -77,6 +79,11 @@ void require_same(const LabelledVolumes& train, const LabelledVolumes& more) {
       fmt::format("[data] {}: must have the classes and channels of {}, {} and {}, got {} and {}",
                   more.folder.string(), train.folder.string(), fmt::join(train.classes, ", "),
                   train.channels.size(), fmt::join(more.classes, ", "), more.channels.size()));
+}
+
+RecordGroups groups_of_cases(const LabelledVolumes& volumes, const SplitSettings& split) {
+  if (split.group.empty()) return {};
+  return groups_by_name(split.group, case_names(volumes.cases, volumes.folder));
 }
 
 // What has records of its own takes no share.
@@ -158,6 +165,12 @@ bool is_numbered(const fs::path& images) {
 }
 
 }  // namespace
+
+RecordNames case_names(const std::vector<NnUNetCase>& cases, const fs::path& folder) {
+  return {.source = folder.string(), .size = std::ssize(cases), .at = [&cases](std::int64_t place) {
+            return cases[static_cast<std::size_t>(place)].name;
+          }};
+}
 
 // A preparation's own, so that two configurations of the same data do not undo each other's.
 fs::path prepared_folder(const fs::path& data, const VolumeSettings& volume) {
@@ -254,15 +267,13 @@ VolumeRecords open_volume_records(const OpenVolumes& what, const VolumeSettings&
   VolumeRecords records{.classes = train.classes, .ignore = train.ignore};
   check_channels(train, volume);
   check_classes(records, volume);
-  if (!what.split.group.empty())
-    throw ConfigError(
-        "[config] data.split.group names a column of a manifest, but volumes have none; leave it "
-        "out, or keep what belongs together in one data set");
+  const RecordGroups groups = groups_of_cases(train, what.split);
   const auto beside = [&](const fs::path& folder) {
     LabelledVolumes more;
     if (folder.empty()) return more;
     more = labelled_volumes(folder, what.expected);
     require_same(train, more);
+    require_other_groups(groups_of_cases(more, what.split), groups, folder.string());
     return more;
   };
   const LabelledVolumes validation = beside(what.validation);
@@ -273,7 +284,8 @@ VolumeRecords open_volume_records(const OpenVolumes& what, const VolumeSettings&
                       what.duplicates, what.listings);
   records.copies = copies.digest();
   copies.tell();
-  SplitRecords view{.size = static_cast<std::int64_t>(train.cases.size())};
+  SplitRecords view{.size = static_cast<std::int64_t>(train.cases.size()),
+                    .groups = groups.numbers};
   join_groups(view, copies.pairs());
   records.members = split_records(std::move(view), split_beside(what), what.seed);
   std::vector<PreparedCase> prepared = prepared_of(train, what, volume);

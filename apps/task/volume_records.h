@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/task/duplicates.h>
+#include <headrace/apps/task/name_groups.h>
 #include <headrace/apps/task/split.h>
 #include <headrace/apps/task/volume_settings.h>
 #include <headrace/loaders/volume/block_cache.h>
@@ -56,6 +57,9 @@ struct OpenVolumes {
   std::uint64_t seed = 0;
   int threads = 1;
 };
+
+/// Cases by name; for as long as they live.
+RecordNames case_names(const std::vector<NnUNetCase>& cases, const std::filesystem::path& folder);
 
 /// Where the volumes of a data set lie prepared: below `volume.store`, of each preparation apart.
 std::filesystem::path prepared_folder(const std::filesystem::path& data,

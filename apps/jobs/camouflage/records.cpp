@@ -1,5 +1,6 @@
 #include <headrace/apps/jobs/camouflage/object_mask.h>
 #include <headrace/apps/jobs/camouflage/records.h>
+#include <headrace/apps/task/name_groups.h>
 #include <headrace/engine/base/error.h>
 
 #include <algorithm>

@@ -5,6 +5,7 @@
 #include <headrace/models/losses/cross_entropy.h>
 #include <headrace/training/stratified_kfold.h>
 
+#include <algorithm>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -106,6 +107,23 @@ void check_rows(const GlaucomaRows& rows, const std::filesystem::path& file) {
   }
 }
 
+// Stratified; patients stay whole where they are known.
+std::vector<training::Fold> folds_of(const GlaucomaRows& rows, const GlaucomaConfig& config) {
+  if (rows.train_patients.empty())
+    return training::stratified_kfold(
+        rows.train_labels, {.folds = config.data.folds, .shuffle = true, .seed = config.seed});
+  const auto parts = folds_of_patients(rows, config.data.folds, config.seed);
+  std::vector<training::Fold> folds(parts.size());
+  for (std::size_t part = 0; part < parts.size(); ++part)
+    for (std::size_t fold = 0; fold < folds.size(); ++fold) {
+      auto& side = fold == part ? folds[fold].test : folds[fold].train;
+      side.insert(side.end(), parts[part].begin(), parts[part].end());
+    }
+  for (training::Fold& fold : folds)
+    std::ranges::sort(fold.train);
+  return folds;
+}
+
 }  // namespace
 
 monitor::MemoryForecast GlaucomaRecipe::plan() {
@@ -128,8 +146,7 @@ std::uint64_t GlaucomaRecipe::open() {
 }
 
 std::vector<training::Member> GlaucomaRecipe::members() const {
-  const std::vector<training::Fold> folds = training::stratified_kfold(
-      rows_.train_labels, {.folds = config_.data.folds, .shuffle = true, .seed = config_.seed});
+  const std::vector<training::Fold> folds = folds_of(rows_, config_);
   std::vector<training::Member> members;
   members.reserve(folds.size());
   for (const training::Fold& fold : folds) {

@@ -4,6 +4,7 @@
 #include <headrace/apps/new/propose_task.h>
 #include <headrace/apps/run/data_log.h>
 #include <headrace/apps/task/volume_copies.h>
+#include <headrace/apps/task/find_groups.h>
 #include <headrace/apps/task/volume_records.h>
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/engine/base/error.h>
@@ -87,6 +88,7 @@ class VolumesProposal {
     question_.gpu ? train_as_nnunet() : train_small();
     proposal_.config = config_;
     proposal_.lines = describe(planning_);
+    if (!of_names_.empty()) proposal_.lines.push_back(of_names_);
     return std::move(proposal_);
   }
 
@@ -113,6 +115,20 @@ class VolumesProposal {
       why("data.split.validation") = "one of nnU-Net's five folds; folds: 5 trains all of them";
     }
     why("data.split.test") = "as nnU-Net, which tests on imagesTs";
+    propose_groups();
+  }
+
+  void propose_groups() {
+    SplitSettings& split = task().data.split;
+    const auto found = find_groups(case_names(planning_.raw.cases, planning_.raw.folder), {});
+    if (!found) return;
+    of_names_ = found->reason;
+    if (can_divide(found->groups, {}, split)) {
+      split.group = found->pattern;
+      why("data.split.group") = of_names_;
+    } else {
+      of_names_ += "; too few to divide, so cases of one are on several sides";
+    }
   }
 
   void propose_volume() {
@@ -234,6 +250,7 @@ class VolumesProposal {
   const NnUNetPlanning& planning_;
   std::shared_ptr<SegmentationConfig> config_ = std::make_shared<SegmentationConfig>();
   Proposal proposal_;
+  std::string of_names_{};
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <headrace/tests/apps/glaucoma/data.h>
 
 #include <string>
+#include <utility>
 
 namespace headrace::test {
 
@@ -18,7 +19,7 @@ void write_glaucoma_data(const std::filesystem::path& file, std::int64_t train_r
 }
 
 void write_glaucoma_data(const std::filesystem::path& file, const Tensor& labels,
-                         const Tensor& split) {
+                         const Tensor& split, const Tensor& patients) {
   constexpr std::int64_t side = 16;
   const std::int64_t rows = labels.shape()[0];
   Tensor maps = Tensor::empty(DType::uint8, {rows, side, side});
@@ -37,10 +38,11 @@ void write_glaucoma_data(const std::filesystem::path& file, const Tensor& labels
   }
   writer.add("/labels", labels.dtype(), rows, labels.shape().row());
   writer.append("/labels", labels);
-  if (split.defined()) {
-    writer.add("/split", split.dtype(), rows, {});
-    writer.append("/split", split);
-  }
+  for (const auto& [name, values] : {std::pair("/split", split), std::pair("/patients", patients)})
+    if (values.defined()) {
+      writer.add(name, values.dtype(), rows, {});
+      writer.append(name, values);
+    }
   writer.finish();
 }
 

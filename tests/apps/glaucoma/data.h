@@ -12,8 +12,9 @@ namespace headrace::test {
 void write_glaucoma_data(const std::filesystem::path& file, std::int64_t train_rows,
                          std::int64_t test_rows);
 
-/// The same with labels [rows, ...] of one's own, and with `split` [rows] unless it is undefined.
+/// The same with labels [rows, ...] of one's own, and with `split` and `patients` [rows] unless
+/// they are undefined.
 void write_glaucoma_data(const std::filesystem::path& file, const Tensor& labels,
-                         const Tensor& split = {});
+                         const Tensor& split = {}, const Tensor& patients = {});
 
 }  // namespace headrace::test

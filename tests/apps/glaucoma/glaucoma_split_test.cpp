@@ -6,10 +6,12 @@
 #include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/temporary_folder.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -146,4 +148,72 @@ TEST_CASE("a file's own split may be of any integers, and of nothing else") {
     CHECK(contains(error.what(), "/split"));
     CHECK(contains(error.what(), "float32 [97]"));
   }
+}
+
+namespace {
+
+/// Two records in a row are of one patient.
+Tensor pairs_of_records() {
+  Tensor patients = Tensor::empty(DType::int64, {records});
+  for (std::int64_t i = 0; i < records; ++i)
+    patients.data<std::int64_t>()[i] = (std::int64_t{1} << 33) + i / 2;
+  return patients;
+}
+
+std::set<std::int64_t> patients_at(const std::vector<std::int64_t>& rows) {
+  std::set<std::int64_t> patients;
+  for (const std::int64_t row : rows)
+    patients.insert(row / 2);
+  return patients;
+}
+
+std::size_t in_both(const std::set<std::int64_t>& a, const std::set<std::int64_t>& b) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(a, [&](std::int64_t one) { return b.contains(one); }));
+}
+
+}  // namespace
+
+TEST_CASE("a patient's two records are on one side of the drawn split, and in one fold") {
+  const TemporaryFolder folder;
+  headrace::test::write_glaucoma_data(folder.path() / "data.h5", mixed_labels(), {},
+                                      pairs_of_records());
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    const GlaucomaRows rows = app::read_glaucoma_rows(folder.path() / "data.h5", seed);
+    CHECK(rows.train.size() + rows.test.size() == records);
+    CHECK(in_both(patients_at(rows.train), patients_at(rows.test)) == 0);
+    CHECK(rows.test.size() >= 12);
+    CHECK(rows.test.size() <= 25);
+    REQUIRE(rows.train_patients.size() == rows.train.size());
+    const auto folds = app::folds_of_patients(rows, 5, seed);
+    std::set<std::int64_t> seen;
+    std::size_t all = 0;
+    for (const auto& fold : folds) {
+      std::vector<std::int64_t> own;
+      for (const std::int64_t place : fold)
+        own.push_back(rows.train.at(static_cast<std::size_t>(place)));
+      CHECK(in_both(patients_at(own), seen) == 0);
+      seen.merge(patients_at(own));
+      all += own.size();
+    }
+    CHECK(all == rows.train.size());
+    CHECK_THROWS_AS(app::folds_of_patients(rows, 60, seed), headrace::ConfigError);
+  }
+}
+
+TEST_CASE("patients on both sides of a file's own split are told, and patients are integers") {
+  const TemporaryFolder folder;
+  Tensor split = Tensor::zeros(DType::uint8, {records});
+  for (std::int64_t i = 89; i < records; ++i)
+    split.data<std::uint8_t>()[i] = 1;
+  headrace::test::write_glaucoma_data(folder.path() / "data.h5", mixed_labels(), split,
+                                      pairs_of_records());
+  std::ofstream(folder.path() / "job.yaml") << "kind: glaucoma\ndata: {file: data.h5}\n";
+  const auto bench = headrace::test::run_headrace(folder.path(), {"bench", "loader", "job.yaml"});
+  CHECK_MESSAGE(contains(bench.err, "/split divides 1 of /patients, that of record 89 for one"),
+                bench.err);
+  headrace::test::write_glaucoma_data(folder.path() / "real.h5", mixed_labels(), split,
+                                      Tensor::zeros(DType::float32, {records}));
+  CHECK_THROWS_WITH_AS(app::read_glaucoma_rows(folder.path() / "real.h5", 1),
+                       doctest::Contains("/patients must be integers [N]"), headrace::DataError);
 }

@@ -200,7 +200,7 @@ TEST_CASE("what a data set does not have is said before it is prepared") {
         std::string::npos);
   CHECK(refused([](Config& c) {
           c.task.data.split.group = "patient";
-        }).find("data.split.group names a column of a manifest") != std::string::npos);
+        }).find("data.split.group must have <group> once") != std::string::npos);
   CHECK(refused([](Config& c) {
           c.task.volume.preparation.channels.resize(3);
         }).find("an entry for each of 2 channels") != std::string::npos);
