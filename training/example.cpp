@@ -51,10 +51,12 @@ void normalise(at::Tensor& input, Statistics& statistics) {
 
 at::Tensor image_input(at::Tensor input, const ImageFields& fields, Statistics& statistics) {
   if (fields.rows_are_hwc) input = input.permute({0, 3, 1, 2});
-  if (!input.is_floating_point()) {
-    input = input.to(at::kFloat).div_(255.0);
-    normalise(input, statistics);
-  }
+  const bool integers = !input.is_floating_point();
+  // A copy of floats: the batch's memory is not written to.
+  if (integers || fields.of_floats)
+    input = input.to(at::kFloat, /*non_blocking=*/false, /*copy=*/true);
+  if (integers) input.div_(255.0);
+  if (integers || fields.of_floats) normalise(input, statistics);
   return input.contiguous(fields.channels_last ? at::MemoryFormat::ChannelsLast
                                                : at::MemoryFormat::Contiguous);
 }

@@ -54,9 +54,10 @@ struct ImageFields {
   /// copy.
   bool rows_are_hwc = false;
   /// For integer images: per channel, of values in [0, 1]; empty for 0 and 1. Floating images are
-  /// taken as they are.
+  /// taken as they are, unless `of_floats`: then less the mean and divided by the deviation, too.
   std::vector<double> mean = {};
   std::vector<double> stddev = {};
+  bool of_floats = false;
   bool channels_last = false;  ///< memory layout of the input
   std::int64_t classes = 0;    ///< of soft labels that are made of a partner and its share
 };

@@ -9,18 +9,14 @@
 namespace headrace::inline v1::app {
 training::Unpack unpack_of(const PictureCourse::Parts& parts, const std::string& target,
                            std::int64_t classes) {
-  const bool channels_last = parts.config->training.channels_last;
   if (parts.record.rank() == 0)
-    return training::unpack_images({.target = target,
-                                    .rows_are_hwc = channels_last,
-                                    .channels_last = channels_last,
-                                    .classes = classes});
+    return training::unpack_images(image_fields(parts, target, classes));
   const ChannelStatistics& by = parts.statistics;
   return training::unpack_arrays({.input = array_field,
                                   .target = target,
                                   .mean = {by.mean.begin(), by.mean.end()},
                                   .stddev = {by.std.begin(), by.std.end()},
-                                  .channels_last = channels_last,
+                                  .channels_last = parts.config->training.channels_last,
                                   .classes = classes});
 }
 

@@ -3,6 +3,8 @@
 #include <headrace/apps/task/pipelines.h>
 #include <headrace/engine/torch/as_tensor.h>
 
+#include <utility>
+
 #include <ATen/ops/arange.h>
 #include <ATen/ops/where.h>
 
@@ -19,10 +21,11 @@ at::Tensor masks_of(const at::Tensor& labels, std::int64_t outputs) {
 
 }  // namespace
 
-UnpackMasks::UnpackMasks(bool channels_last, std::optional<std::int64_t> masks)
-    : masks_(masks),
-      unpack_(training::unpack_images(
-          {.target = {}, .rows_are_hwc = channels_last, .channels_last = channels_last})) {}
+UnpackMasks::UnpackMasks(training::ImageFields fields, std::optional<std::int64_t> masks)
+    : masks_(masks) {
+  fields.target.clear();
+  unpack_ = training::unpack_images(std::move(fields));
+}
 
 training::Example UnpackMasks::operator()(const Batch& batch, at::Device device) const {
   training::Example example = unpack_(batch, device);

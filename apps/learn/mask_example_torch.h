@@ -12,7 +12,7 @@ namespace headrace::inline v1::app {
 class UnpackMasks {
  public:
   /// `masks`: scores are of so many masks by themselves, not of one softmax over all classes.
-  UnpackMasks(bool channels_last, std::optional<std::int64_t> masks);
+  UnpackMasks(training::ImageFields fields, std::optional<std::int64_t> masks);
 
   /// Input `image` float [N, 3, H, W]; target `mask` int64 [N, H, W], the class of each pixel, or
   /// float [N, masks, H, W] without the background, ignored pixels in all of them; the pictures'

@@ -21,6 +21,24 @@ at::Tensor of_channels(const std::vector<float>& values, const at::Tensor& like)
 
 }  // namespace
 
+training::ImageFields image_fields(const PictureCourse::Parts& parts, const std::string& target,
+                                   std::int64_t classes) {
+  const bool channels_last = parts.config->training.channels_last;
+  training::ImageFields fields{.target = target,
+                               .rows_are_hwc = channels_last,
+                               .channels_last = channels_last,
+                               .classes = classes};
+  const Normalize& by = parts.feed.normalize;
+  const auto& [mean, std] = parts.statistics;
+  if (by.mean == mean && by.std == std) return fields;
+  fields.of_floats = true;
+  for (std::size_t c = 0; c < mean.size(); ++c) {
+    fields.mean.push_back((double{mean[c]} - double{by.mean[c]}) / double{by.std[c]});
+    fields.stddev.push_back(double{std[c]} / double{by.std[c]});
+  }
+  return fields;
+}
+
 NetworkShape PictureCourse::shape() const {
   NetworkShape shape = input_shape(parts_.outputs, task().image.decode.side, parts_.record);
   shape.dense = parts_.feed.whole;
@@ -61,7 +79,7 @@ at::Tensor PictureCourse::pictures(const training::Example& example) const {
   if (values.dim() == 3) values = values.unsqueeze(1);
   if (values.dim() != 4) return {};
   if (parts_.record.rank() == 0) {
-    const Normalize& by = parts_.feed.normalize;
+    const ChannelStatistics& by = parts_.statistics;
     values = values * of_channels(by.std, values) + of_channels(by.mean, values);
   } else {
     values = values.mean(at::IntArrayRef{1}, /*keepdim=*/true);

@@ -26,7 +26,7 @@ class PictureCourse : public TaskCourse {
     training::Member member{};
     std::int64_t outputs = 0;        ///< of the network
     Shape record{};                  ///< of arrays; without axes: pictures
-    ChannelStatistics statistics{};  ///< that arrays are normalised by
+    ChannelStatistics statistics{};  ///< that the network's input is normalised by
     bool trains = true;              ///< else its weights come from elsewhere
     LossContext loss{};              ///< weights are on the compute device
   };
@@ -53,5 +53,10 @@ class PictureCourse : public TaskCourse {
 
   Parts parts_;
 };
+
+/// How its batches of pictures become an example: those of `feed` are normalised anew where the
+/// network has statistics of its own.
+training::ImageFields image_fields(const PictureCourse::Parts& parts, const std::string& target,
+                                   std::int64_t classes);
 
 }  // namespace headrace::inline v1::app

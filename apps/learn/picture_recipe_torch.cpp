@@ -12,26 +12,15 @@
 #include <headrace/training/errors.h>
 #include <headrace/training/evaluation/vote.h>
 
+#include <iterator>
 #include <optional>
 #include <span>
 #include <variant>
 
+#include <fmt/format.h>
+
 namespace headrace::inline v1::app {
 namespace {
-
-// What is tested is not looked at; folds share the rest.
-std::vector<std::int64_t> rows_to_look_at(const TaskRecords& records, const SplitSettings& split) {
-  if (split.nested)
-    throw ConfigError(
-        "[config] normalise: dataset looks at every record to train on, but with "
-        "data.split.nested each is one to test on; give mean and std, or another rule");
-  std::vector<std::int64_t> rows = records.members.front().train;
-  if (records.members.size() > 1 && records.validation.source == records.train.source) {
-    const auto& more = records.members.front().validation;
-    rows.insert(rows.end(), more.begin(), more.end());
-  }
-  return rows;
-}
 
 void require_validation(const TaskRecords& records, const PredictSettings& predict) {
   if (!std::holds_alternative<FittedThreshold>(predict.threshold)) return;
@@ -81,20 +70,36 @@ std::vector<std::int64_t> rows_to_judge(const LabelledSource& test, bool is_part
 
 }  // namespace
 
-ChannelStatistics PictureRecipe::resolve() const {
-  if (arrays())
-    return array_statistics(task_.array, channels_of(record_), [&] {
-      return statistics_of_arrays(*records_.train.source,
-                                  rows_to_look_at(records_, task_.data.split));
-    });
+std::vector<ChannelStatistics> PictureRecipe::resolve() const {
+  const LabelledSource& arrays_of = *records_.train.source;
   const Normalise& normalise = task_.image.normalise;
-  if (std::holds_alternative<NormaliseAsWeights>(normalise))
-    return statistics_of_weights(task_.model);
-  if (const auto* values = std::get_if<NormaliseBy>(&normalise))
-    return {.mean = values->mean, .std = values->std};
-  if (std::holds_alternative<NormaliseAsImageNet>(normalise)) return imagenet_statistics();
-  return statistics_of(records_.train.source, rows_to_look_at(records_, task_.data.split),
-                       task_.image);
+  const auto of = [&](const SplitParts& member) {
+    if (arrays())
+      return array_statistics(task_.array, channels_of(record_),
+                              [&] { return statistics_of_arrays(arrays_of, member.train); });
+    if (std::holds_alternative<NormaliseAsWeights>(normalise))
+      return statistics_of_weights(task_.model);
+    if (const auto* values = std::get_if<NormaliseBy>(&normalise))
+      return ChannelStatistics{.mean = values->mean, .std = values->std};
+    if (std::holds_alternative<NormaliseAsImageNet>(normalise)) return imagenet_statistics();
+    return statistics_of(records_.train.source, member.train, task_.image);
+  };
+  const bool by_data = arrays() ? std::holds_alternative<NormaliseAsData>(task_.array.normalise)
+                                : std::holds_alternative<NormaliseAsData>(normalise);
+  std::vector<ChannelStatistics> all;
+  for (const SplitParts& member : records_.members)
+    if (by_data || all.empty()) all.push_back(of(member));
+  return all;
+}
+
+const ChannelStatistics& PictureRecipe::statistics_of_member(std::int64_t index) const {
+  if (statistics_.size() == 1) return statistics_.front();
+  if (index >= 0 && index < std::ssize(statistics_))
+    return statistics_[static_cast<std::size_t>(index)];
+  throw training::CheckpointError(
+      fmt::format("[weights] the member must be one of the {} that note \"normalisation\" is of, "
+                  "got number {}",
+                  statistics_.size(), index));
 }
 
 NetworkShape PictureRecipe::shape() const {
@@ -171,7 +176,7 @@ std::map<std::string, std::string> PictureRecipe::notes() const {
 
 void PictureRecipe::recall(const std::map<std::string, std::string>& notes) {
   classes_ = classes_of_notes(notes);
-  statistics_ = parse_statistics(note_of(notes, "normalisation"));
+  statistics_ = parse_members_statistics(note_of(notes, "normalisation"));
   if (arrays()) record_ = shape_of_note(note_of(notes, "array"));
 }
 
@@ -267,18 +272,24 @@ std::unique_ptr<training::Metric> PictureRecipe::metric_of_vote(
 }
 
 PictureCourse::Parts PictureRecipe::parts(const training::Member& member) const {
+  const ChannelStatistics& own = statistics_of_member(member.index);
   return {.config = config_,
-          .feed = feed(),
+          .feed = arrays() ? feed_by(own) : feed(),
           .records = records_,
           .member = member,
           .record = record_,
-          .statistics = statistics_,
+          .statistics = own,
           .trains = records_.train.source != nullptr};
 }
 
-TaskFeed PictureRecipe::feed() const {
+TaskFeed PictureRecipe::feed_by(const ChannelStatistics& statistics) const {
   return task_feed({.config = *config_, .mask = mask_}, static_cast<std::int64_t>(classes_.size()),
-                   statistics_);
+                   statistics);
+}
+
+// A batch may go through the networks of several folds, each with statistics of its own.
+TaskFeed PictureRecipe::feed() const {
+  return feed_by(statistics_.size() > 1 && !arrays() ? imagenet_statistics() : statistics_.front());
 }
 
 }  // namespace headrace::inline v1::app

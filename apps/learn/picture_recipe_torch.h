@@ -55,7 +55,7 @@ class PictureRecipe : public training::Recipe, public PlacedRecords {
   PictureCourse::Parts parts(const training::Member& member) const;
   const TaskRecords& records() const { return records_; }
   const std::vector<std::string>& classes() const { return classes_; }
-  /// Of its pipelines.
+  /// Of pipelines whose batches any member may get.
   TaskFeed feed() const;
   bool arrays() const { return holds_arrays(task_.data); }
   /// Lists the records and divides them. Default: `open_records`.
@@ -70,7 +70,9 @@ class PictureRecipe : public training::Recipe, public PlacedRecords {
 
  private:
   NetworkShape shape() const;
-  ChannelStatistics resolve() const;
+  std::vector<ChannelStatistics> resolve() const;
+  const ChannelStatistics& statistics_of_member(std::int64_t index) const;
+  TaskFeed feed_by(const ChannelStatistics& statistics) const;
   void require_record(const Source& records) const;
   FoundData found_in(const std::filesystem::path& data) const;
 
@@ -79,7 +81,8 @@ class PictureRecipe : public training::Recipe, public PlacedRecords {
   std::optional<MaskFeed> mask_;
   TaskRecords records_;
   std::string records_word_;
-  ChannelStatistics statistics_;
+  std::vector<ChannelStatistics> statistics_ =
+      std::vector<ChannelStatistics>(1);  // one for all, or of each member
   std::vector<std::string> classes_;
   Shape record_;                      // of arrays
   std::vector<std::int64_t> judged_;  // rows of data that an evaluation was given

@@ -1,6 +1,7 @@
 #include <headrace/apps/backend/ensemble_torch.h>
 #include <headrace/apps/backend/recipe_notes.h>
 #include <headrace/apps/predict/predict_torch.h>
+#include <headrace/apps/task/channel_statistics.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/models/networks/script_network.h>
 #include <headrace/training/checkpoint/safetensors.h>
@@ -26,6 +27,8 @@ training::TensorFile exported(const Predictor& one) {
   const auto& notes = one.weights.notes;
   for (const char* name : kept_notes)
     if (const auto found = notes.find(name); found != notes.end()) file.metadata.insert(*found);
+  if (const auto by = file.metadata.find("normalisation"); by != file.metadata.end())
+    by->second = normalisation_of(by->second, one.member.index);
   if (!one.weights.selected_by.empty()) file.metadata["selected_by"] = one.weights.selected_by;
   if (const auto transient = notes.find("transient"); transient != notes.end())
     for (const std::string& name : words_of_note("transient", transient->second))

@@ -10,7 +10,7 @@ void describe(Fields& fields, ArraySettings& array) {
               "dataset", "", {},
               "by mean and deviation of each feature, of "
               "spectrograms of each channel, over at most "
-              "10000 of the records to train on, of folds those of the validation too"),
+              "10000 of the records to train on; each fold by those of its own"),
           alternative<NotNormalised, ArrayNormalise>("none", "", {}, "values are left as they are"),
           [] {
             auto values = alternative<NormaliseArraysBy, ArrayNormalise>(

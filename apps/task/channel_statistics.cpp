@@ -98,6 +98,28 @@ ChannelStatistics parse_statistics(const std::string& text) {
   return statistics;
 }
 
+std::string to_text(const std::vector<ChannelStatistics>& of_members) {
+  std::string text;
+  for (const ChannelStatistics& one : of_members)
+    text += (text.empty() ? "" : "; ") + to_text(one);
+  return text;
+}
+
+std::vector<ChannelStatistics> parse_members_statistics(const std::string& text) {
+  std::vector<ChannelStatistics> all;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find("; ", begin), text.size());
+    all.push_back(parse_statistics(text.substr(begin, end - begin)));
+    begin = end + 2;
+  }
+  return all;
+}
+
+std::string normalisation_of(const std::string& text, std::int64_t member) {
+  if (text.find("; ") == std::string::npos) return text;
+  return to_text(parse_members_statistics(text).at(static_cast<std::size_t>(member)));
+}
+
 namespace {
 
 constexpr std::size_t most_arrays = 10'000;

@@ -34,6 +34,13 @@ std::string to_text(const ChannelStatistics& statistics);
 /// The statistics of such a text. Throws ConfigError for another.
 ChannelStatistics parse_statistics(const std::string& text);
 
+/// The same of several members, "; " between them; of one as above.
+std::string to_text(const std::vector<ChannelStatistics>& of_members);
+std::vector<ChannelStatistics> parse_members_statistics(const std::string& text);
+
+/// Of such a text what is a member's: all of it where it is of one.
+std::string normalisation_of(const std::string& text, std::int64_t member);
+
 /// Mean and deviation of each feature of vectors, of each channel of spectrograms, over the arrays
 /// at these rows, at most 10000 of them, evenly spread; all of their frames. What never varies has
 /// the deviation 1. Reads them on all usable cores; the same on any number. Throws what reading

@@ -22,7 +22,9 @@ void describe(Fields& fields, ImageSettings& image, bool crops) {
                                                      "as the network's usual weights were trained"),
           alternative<NormaliseAsImageNet, Normalise>("imagenet", "", {}, "by ImageNet's"),
           alternative<NormaliseAsData, Normalise>(
-              "dataset", "", {}, "by those of the training pictures, of at most 1000 of them"),
+              "dataset", "", {},
+              "by those of the training pictures, of at most 1000 of them; each "
+              "fold by those of its own"),
           [] {
             auto values = alternative<NormaliseBy, Normalise>(
                 "values", "",

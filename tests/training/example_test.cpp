@@ -1,4 +1,5 @@
 #include <headrace/augment/mix.h>
+#include <headrace/augment/normalize.h>
 #include <headrace/models/losses/cross_entropy.h>
 
 #include "trainer_run.h"
@@ -198,5 +199,24 @@ TEST_CASE("arrays of any type become floats less their mean, and leave the batch
             (3 - one.mean.back()) / 2);
       CHECK(example.targets.at("label")[3].item<std::int64_t>() == 3);
     }
+  }
+}
+
+TEST_CASE("floats that a pipeline has normalised are normalised anew, and the batch stays") {
+  // As by mean 0.5 and deviation 0.25 of values in [0, 1]; wanted: by 0.3 and 0.1.
+  auto loader = headrace::Pipeline::from(Pictures{})
+                    .batch({.size = 8})
+                    .then(headrace::Normalize{.mean = {0.5F}, .std = {0.25F}})
+                    .build();
+  const headrace::NextBatch next = loader.next();
+  const std::vector<double> mean(3, (0.3 - 0.5) / 0.25);
+  const std::vector<double> stddev(3, 0.1 / 0.25);
+  const auto unpack = unpack_images({.mean = mean, .stddev = stddev, .of_floats = true});
+  for (int again = 0; again < 2; ++again) {
+    const at::Tensor input = unpack(next.batch, at::kCPU).inputs.at("image");
+    REQUIRE(input.sizes() == at::IntArrayRef{8, 3, 4, 4});
+    for (std::int64_t row = 0; row < 8; ++row)
+      CHECK(input[row][2][3][1].item<double>() ==
+            Approx((30.0 * static_cast<double>(row) / 255.0 - 0.3) / 0.1).epsilon(1e-5));
   }
 }

@@ -38,8 +38,7 @@ double threshold_of(const PredictSettings& predict) {
 }
 
 CamouflageCourse::CamouflageCourse(Parts all)
-    : PictureCourse(std::move(all)),
-      unpack_(parts().config->training.channels_last, parts().outputs) {}
+    : PictureCourse(std::move(all)), unpack_(image_fields(parts(), "", 0), parts().outputs) {}
 
 training::Example CamouflageCourse::example(const Batch& batch,
                                             const training::Moment& moment) const {

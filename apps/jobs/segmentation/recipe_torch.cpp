@@ -22,7 +22,7 @@ SegmentationCourse::SegmentationCourse(Parts all, std::vector<std::string> class
     : PictureCourse(std::move(all)),
       classes_(std::move(classes)),
       sigmoids_(are_sigmoids(config())),
-      unpack_(parts().config->training.channels_last,
+      unpack_(image_fields(parts(), "", 0),
               sigmoids_ ? std::optional(parts().outputs) : std::nullopt) {}
 
 training::Example SegmentationCourse::example(const Batch& batch,

@@ -236,6 +236,19 @@ TEST_CASE("statistics of a run are read back from its notes") {
   CHECK_FALSE(records_refusal([] { app::parse_statistics("mean 1"); }).empty());
 }
 
+TEST_CASE("statistics of several members are read back, and each has its own") {
+  const app::ChannelStatistics known = app::imagenet_statistics();
+  const std::string text = app::to_text(std::vector{known, {.mean = {0.5F}, .std = {0.25F}}});
+  const auto again = app::parse_members_statistics(text);
+  REQUIRE(again.size() == 2);
+  CHECK(again[0].mean == known.mean);
+  CHECK(again[1].std == std::vector<float>{0.25F});
+  CHECK(app::normalisation_of(text, 1) == app::to_text(again[1]));
+  CHECK(app::normalisation_of("imagenet", 7) == "imagenet");
+  CHECK(app::parse_members_statistics(app::to_text(known)).size() == 1);
+  CHECK_FALSE(records_refusal([&] { app::parse_members_statistics(text + "; "); }).empty());
+}
+
 TEST_CASE("statistics of pictures are those of their pixels") {
   const test::TemporaryFolder root;
   test::write_png_pictures(root / "p", 4);
