@@ -180,7 +180,10 @@ std::shared_ptr<const Source> open_unlabelled_arrays(const fs::path& data, const
     return std::make_shared<const Hdf5Records>(Hdf5RecordsOptions{
         .data = name, .field = array_field, .table = {.file = data, .residence = Residence::file}});
   }
-  if (NpyFile(data).shape().rank() == record.rank())
+  const Shape shape = NpyFile(data).shape();
+  const bool channel_last =
+      record.rank() == 2 && record[1] != 1 && without_last_channel(shape).rank() == 2;
+  if (shape.rank() == record.rank() || channel_last)
     return std::make_shared<const NpyFiles>(data, array_field);
   return std::make_shared<const NpyTable>(
       NpyTableOptions{.features = data, .field = array_field, .in_memory = false});
@@ -188,7 +191,7 @@ std::shared_ptr<const Source> open_unlabelled_arrays(const fs::path& data, const
 
 Shape record_shape(const Source& records, const ArraySettings& array) {
   const FieldSpec field = records.fields().at(array_field);
-  Shape shape = field.shape;
+  Shape shape = without_last_channel(field.shape);
   if (!is_taken(field.dtype))
     throw ConfigError(fmt::format(
         "[data] {}: records must be uint8, int8 to int64, float16, bfloat16, float32 or float64, "
@@ -211,8 +214,13 @@ Shape record_shape(const Source& records, const ArraySettings& array) {
   return shape;
 }
 
+Shape without_last_channel(const Shape& record) {
+  if (record.rank() != 3 || record[2] != 1) return record;
+  return Shape(record.extents().first(2));
+}
+
 std::int64_t channels_of(const Shape& record) {
-  return record.rank() == 2 ? 1 : record[0];
+  return without_last_channel(record).rank() == 2 ? 1 : record[0];
 }
 
 std::string require_dataset(const fs::path& file, const std::string& name, const std::string& key) {

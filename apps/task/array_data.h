@@ -29,6 +29,9 @@ RecordSet open_arrays(const DataSet& set, const TaskData& data, const std::strin
 std::shared_ptr<const Source> open_unlabelled_arrays(const std::filesystem::path& data,
                                                      const DataSet& like, const Shape& record);
 
+/// [bins, frames] of [bins, frames, 1], whose one channel comes last; other shapes as they are.
+Shape without_last_channel(const Shape& record);
+
 /// A record as it comes to the network: [values], [bins, frames] or [channels, bins, frames].
 /// Throws ConfigError for records of another rank or dtype, and DataError naming a record for
 /// lengths that differ without array.frames.

@@ -34,6 +34,21 @@ void PictureSize::operator()(Sample& sample) const {
 
 namespace {
 
+struct WithoutLastChannel {
+  std::string name() const { return "without last channel"; }
+  Schema schema(const Schema& in) const {
+    Schema out = in;
+    FieldSpec field = in.at(array_field);
+    field.shape = without_last_channel(field.shape);
+    out.put(field);
+    return out;
+  }
+  void operator()(Sample& sample) const {
+    const Tensor array = sample[array_field];
+    sample.set(array_field, array.reshaped(without_last_channel(array.shape())));
+  }
+};
+
 // Arrays as they come to the list `augment`: as they are, spectrograms with as many frames as
 // array.frames says, in training (`random`) a window anywhere, else in the middle. Without frames
 // to be changed whole batches are gathered where the source does.
@@ -47,6 +62,12 @@ ListedSamples array_samples(const TaskFeed& feed, std::shared_ptr<const Source> 
                          .gathers = arrays->gathers(),
                          .keeps_shapes = true};
   Pipeline pipeline = slow_decode(Pipeline::from(arrays), feed.delay.decode);
+  const Shape& stored = context.fields.at(array_field).shape;
+  if (without_last_channel(stored) != stored) {
+    context.fields = WithoutLastChannel().schema(context.fields);
+    context.gathers = false;
+    pipeline = std::move(pipeline).then(WithoutLastChannel());
+  }
   const FieldSpec field = context.fields.at(array_field);
   const bool changes = array.frames && (field.kind != FieldSpec::Kind::fixed ||
                                         field.shape[field.shape.rank() - 1] != *array.frames);

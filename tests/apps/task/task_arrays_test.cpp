@@ -161,6 +161,35 @@ TEST_CASE("tables that fit are kept in memory, larger ones are read; both are th
   }
 }
 
+TEST_CASE("a last axis of one is the channel of a spectrogram, in batches and statistics") {
+  const test::TemporaryFolder root;
+  const auto records =
+      std::make_shared<const headrace::Table>(table_of(array_rows(8, 12, 2), Shape{8, 3, 4, 1}));
+  CHECK(app::record_shape(*records, {}) == Shape{3, 4});
+  CHECK(app::record_shape(*records, {.frames = 2}) == Shape{3, 2});
+  CHECK(app::channels_of(Shape{3, 4, 1}) == 1);
+  CHECK(app::channels_of(Shape{3, 4, 2}) == 3);
+  CHECK(app::statistics_of_arrays(*records, first_rows(8)).mean.size() == 1);
+  app::TaskFeed feed{.seed = 4, .arrays = true, .middle = -1.0};
+  feed.task.augment = app::augment_list("[spec_augment]");
+  for (const std::int64_t frames : {4, 2}) {
+    feed.task.array.frames = frames;
+    for (Pipeline pipeline : {app::evaluation_pipeline(records, feed, 4, Device::cpu()),
+                              app::training_pipeline(records, {}, feed, 4, Device::cpu())}) {
+      Loader loader = std::move(pipeline).build();
+      CHECK(loader.next().batch["array"].shape() == Shape{4, 3, frames});
+    }
+  }
+  Loader loader = app::evaluation_pipeline(records, {.arrays = true}, 8, Device::cpu()).build();
+  const NextBatch whole = loader.next();
+  CHECK(whole.batch["array"].row(5).values<float>()[7] == array_rows(8, 12, 2)[5 * 12 + 7]);
+
+  test::write_array<float>(root / "one.npy", "3, 4, 1", array_rows(1, 12, 2));
+  test::write_array<float>(root / "many.npy", "5, 3, 4, 1", array_rows(5, 12, 2));
+  CHECK(app::open_unlabelled_arrays(root / "one.npy", {}, Shape{3, 4})->size() == 1);
+  CHECK(app::open_unlabelled_arrays(root / "many.npy", {}, Shape{3, 4})->size() == 5);
+}
+
 TEST_CASE("batches of arrays hold windows of frames in training and the middle in evaluation") {
   std::vector<float> values;
   for (int record = 0; record < 8; ++record)
