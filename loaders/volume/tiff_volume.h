@@ -15,12 +15,12 @@ namespace headrace::inline v1 {
 /// strips or tiles, in every compression that libtiff has. Pages of one size and type; smaller
 /// copies and masks are passed over. A block is a page, or some strips, tiles or rows of one larger
 /// than 2 MiB. Channels, slices and their order are those that ImageJ, OME-TIFF or tifffile
-/// describe, ImageJ's and tifffile's stacks with one directory for all pages among them; lengths are
-/// those of ImageJ and OME-TIFF in their units, others say none. Refused are several time points or
-/// images, pages that lie in other files, descriptions of more or fewer pages than there are, and
-/// directories of several slices (ImageDepth, MetaMorph's STK, Zeiss's LSM with time points).
-/// Directories are read once, at opening. Throws ConfigError when there is no such file, DataError
-/// for one that is broken or of another kind.
+/// describe, ImageJ's and tifffile's stacks with one directory for all pages among them; lengths
+/// are those of ImageJ and OME-TIFF in their units, others say none. Refused are several time
+/// points or images, pages that lie in other files, descriptions of more or fewer pages than there
+/// are, and directories of several slices (ImageDepth, MetaMorph's STK, Zeiss's LSM with time
+/// points). Directories are read once, at opening. Throws ConfigError when there is no such file,
+/// DataError for one that is broken or of another kind.
 HEADRACE_API std::shared_ptr<const Volume> open_tiff_volume(const std::filesystem::path& path,
                                                             const VolumeLimits& limits = {});
 

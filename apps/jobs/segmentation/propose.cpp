@@ -3,8 +3,8 @@
 #include <headrace/apps/jobs/segmentation/propose.h>
 #include <headrace/apps/new/propose_task.h>
 #include <headrace/apps/run/data_log.h>
-#include <headrace/apps/task/volume_copies.h>
 #include <headrace/apps/task/find_groups.h>
+#include <headrace/apps/task/volume_copies.h>
 #include <headrace/apps/task/volume_records.h>
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/engine/base/error.h>

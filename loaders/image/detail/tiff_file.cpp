@@ -157,7 +157,8 @@ void TiffFile::check_kind(const TiffLayout& layout) {
          " is not supported; convert to deflate or LZW");
   }
   if (format != SAMPLEFORMAT_UINT && format != SAMPLEFORMAT_VOID) {
-    fail("samples must be unsigned integers, got sample format " + std::to_string(format));
+    fail("samples must be unsigned integers, got sample format " + std::to_string(format) +
+         "; save 8 or 16 bits, or arrays (.npy)");
   }
   if (!known || !bits || layout.samples < needed || layout.samples > 16 ||
       (photometric == PHOTOMETRIC_SEPARATED && layout.bits != 8)) {
