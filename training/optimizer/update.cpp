@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <ATen/ops/_foreach_mul.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/where.h>
@@ -32,6 +33,11 @@ at::Tensor weight_of(const Example& example, const std::vector<Term>& terms) {
   for (const Term& term : terms)
     if (term.weight.defined()) return term.weight;
   return {};
+}
+
+// Nothing of nothing.
+at::Tensor share(const at::Tensor& part, const at::Tensor& whole) {
+  return at::where(whole == 0, 0.0, part / whole);
 }
 
 }  // namespace
@@ -67,32 +73,34 @@ Forward Update::accumulate(const Example& example, const Moment& moment, bool al
   return forward;
 }
 
-// Gradients of sums add up; finish() divides once by what the whole window weighs. Both are taken
-// by what the first micro-batch weighs: sums over millions of voxels would not fit into fp16.
+// Gradients add up, each by its share of the heaviest micro-batch so far, and finish() makes of
+// them that of the mean. Sums over millions of voxels would not fit into fp16, nor do shares
+// above 1.
 at::Tensor Update::weighed(const at::Tensor& mean, const Forward& forward) {
-  if (forward.weight.defined() ? first_rows_ > 0 : weight_.defined())
+  const bool by_rows = !forward.weight.defined();
+  if (weight_.defined() && by_rows != by_rows_)
     throw ConfigError(
         "[update] all micro-batches of a step must have Example::weight, or none of them");
-  if (!forward.weight.defined()) {
-    if (first_rows_ == 0) first_rows_ = std::max<std::int64_t>(forward.rows, 1);
-    rows_ += forward.rows;
-    return mean * (static_cast<double>(forward.rows) / static_cast<double>(first_rows_));
-  }
-  if (!weight_.defined()) first_weight_ = at::where(forward.weight == 0, 1.0, forward.weight);
-  weight_ = weight_.defined() ? weight_ + forward.weight : forward.weight;
-  return mean * (forward.weight / first_weight_);
+  by_rows_ = by_rows;
+  const at::Tensor weight =
+      by_rows ? at::full({}, forward.rows, mean.options().dtype(at::kLong)) : forward.weight;
+  weight_ = weight_.defined() ? weight_ + weight : weight;
+  if (!by_rows || forward.rows > most_rows_) raise_base(weight);
+  most_rows_ = std::max(most_rows_, forward.rows);
+  return mean * share(weight, base_);
 }
 
-void Update::divide(const std::vector<at::Tensor>& parameters) {
+void Update::raise_base(const at::Tensor& weight) {
+  const at::Tensor before =
+      std::exchange(base_, base_.defined() ? at::maximum(base_, weight) : weight);
+  if (before.defined()) scale_gradients(share(before, base_));
+}
+
+void Update::scale_gradients(const at::Tensor& factor) {
   std::vector<at::Tensor> gradients;
-  for (const at::Tensor& parameter : parameters)
+  for (const at::Tensor& parameter : optimizer_.parameters())
     if (parameter.grad().defined()) gradients.push_back(parameter.grad());
-  if (weight_.defined())
-    at::_foreach_mul_(gradients,
-                      at::where(weight_ == 0, 0.0, first_weight_ * weight_.reciprocal()));
-  else if (rows_ > 0)
-    at::_foreach_mul_(gradients, static_cast<double>(first_rows_) / static_cast<double>(rows_));
-  forget_weights();
+  if (!gradients.empty()) at::_foreach_mul_(gradients, factor);
 }
 
 void Update::drop() {
@@ -102,16 +110,16 @@ void Update::drop() {
 }
 
 void Update::forget_weights() {
-  first_rows_ = 0;
-  rows_ = 0;
-  first_weight_.reset();
   weight_.reset();
+  base_.reset();
+  most_rows_ = -1;
 }
 
 StepOutcome Update::finish() {
   const std::vector<at::Tensor> parameters = optimizer_.parameters();
   const at::Tensor overflowed = scaler_ ? scaler_->unscale(parameters) : at::Tensor();
-  divide(parameters);
+  if (weight_.defined()) scale_gradients(share(base_, weight_));
+  forget_weights();
   StepOutcome outcome{.norm = clip_gradients(parameters, options_.clip_norm),
                       .loss = std::exchange(loss_, {})};
   outcome.skipped = at::isfinite(outcome.norm).logical_not().to(at::kFloat);

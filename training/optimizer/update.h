@@ -66,7 +66,8 @@ class HEADRACE_API Update {
 
  private:
   at::Tensor weighed(const at::Tensor& mean, const Forward& forward);
-  void divide(const std::vector<at::Tensor>& parameters);
+  void raise_base(const at::Tensor& weight);
+  void scale_gradients(const at::Tensor& factor);
   void forget_weights();
 
   const Course& course_;
@@ -74,11 +75,12 @@ class HEADRACE_API Update {
   Optimizer& optimizer_;
   UpdateOptions options_;
   std::optional<GradScaler> scaler_;
-  // What the window weighs by now, beside its first micro-batch: rows, or what examples say.
-  std::int64_t first_rows_ = 0;
-  std::int64_t rows_ = 0;
-  at::Tensor first_weight_;
+  // What the window weighs by now, and the weight that its gradients are counted in: the largest so
+  // far. Scalars on the compute device.
   at::Tensor weight_;
+  at::Tensor base_;
+  bool by_rows_ = false;
+  std::int64_t most_rows_ = -1;  // of a micro-batch, where they weigh by rows
   at::Tensor loss_;
 };
 
