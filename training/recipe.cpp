@@ -50,6 +50,12 @@ Selection Course::selected_by() const {
   return {};
 }
 
+Goal Course::goal_of(const std::string& figure) const {
+  const Selection selection = selected_by();
+  if (figure == selection.figure) return selection.goal;
+  return figure == "loss" || figure.starts_with("loss_") ? Goal::minimum : Goal::maximum;
+}
+
 std::vector<Term> all_terms(const Course& course, const Output& output, const Example& example,
                             const Moment& moment) {
   std::vector<Term> terms = course.loss(output, example, moment);

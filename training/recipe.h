@@ -104,6 +104,9 @@ class HEADRACE_API Course {
   virtual std::vector<std::string> class_names() const { return {}; }
   /// Default: the loss, lower is better.
   virtual Selection selected_by() const;
+  /// Which way a figure of the validation gets better: a plateau must go that way. Default: what
+  /// selects as it says there, the loss and its terms (`loss_...`) down, all others up.
+  virtual Goal goal_of(const std::string& figure) const;
 
   /// Whether `pictures()` may have some. Default: no.
   virtual bool shows_pictures() const { return false; }

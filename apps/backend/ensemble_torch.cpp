@@ -95,8 +95,9 @@ DeviceChoice device_choice(const std::string& word) {
 }
 
 TrainingJob job_of(const Predictor& one, const std::vector<Job>& jobs) {
-  return read_training_text(jobs, one.note("configuration"),
-                            one.file.string() + " (configuration)");
+  // Nothing is learnt: a schedule that a later release refuses to train by is of no matter.
+  return read_training_text(jobs, one.note("configuration"), one.file.string() + " (configuration)",
+                            {"training.schedule=constant"});
 }
 
 }  // namespace

@@ -25,7 +25,9 @@ namespace {
 constexpr double usable_share = 0.95;
 
 // Throws what is wrong with a fresh network of the course.
-std::unique_ptr<models::Network> tried_network(const training::Course& course, at::Device device) {
+std::unique_ptr<models::Network> tried_network(const JobConfig& config,
+                                               const training::Course& course, at::Device device) {
+  check_plateaus(config, course);
   const std::vector<training::Stage> stages = course.stages();
   std::unique_ptr<models::Network> network = course.network();
   network->move_to(device, stages.front().channels_last);
@@ -245,7 +247,7 @@ MeasuredMemory RecipeRun::measure(const MeasureOptions& options) const {
 MemoryPlan RecipeRun::plan(const MeasuredMemory& measured) const {
   const StageMemory memory(*this);
   const std::unique_ptr<models::Network> network =
-      tried_network(memory.course(), torch_device(device_.device));
+      tried_network(*job_.config, memory.course(), torch_device(device_.device));
   MemoryPlan plan{.stages_are_listed = !job_.config->stages.empty()};
   for (const training::Stage& stage : memory.course().stages()) {
     const auto found = std::ranges::find(measured.stages, stage.name, &MeasuredStage::name);

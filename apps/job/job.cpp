@@ -60,6 +60,7 @@ void JobConfig::settle(const Fields&) {}
 
 void JobConfig::check() const {
   app::check(training);
+  check_plateau(training, plateau_figures());
   std::set<std::string> names;
   for (const auto& stage : stages) {
     if (!names.insert(stage->training.name).second)
@@ -76,6 +77,10 @@ void JobConfig::check() const {
 
 const JobConfig& JobConfig::of_stage(std::int64_t number) const {
   return stages.empty() ? *this : *stages.at(static_cast<std::size_t>(number));
+}
+
+std::span<const std::string> JobConfig::plateau_figures() const {
+  return {};
 }
 
 std::vector<std::string> JobConfig::frozen() const {

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,10 @@ struct HEADRACE_API JobConfig : RunSettings {
   /// What `headrace inspect` looks at (`feed/data_part.h`), one part or more. Default: the records
   /// of that loader.
   virtual std::vector<DataPart> data_parts() const;
+  /// Figures that every validation of the job has and a plateau may go by: the loss gets better
+  /// downwards, all others upwards; `dice_` stands for all that begin so. Default: none are said,
+  /// and those count that the validation's metric has before its first case (`check_plateaus`).
+  virtual std::span<const std::string> plateau_figures() const;
   /// Parameters that are not trained, by parts of their names. Default: none.
   virtual std::vector<std::string> frozen() const;
   /// How predictions are written that are masks (`task/mask_settings.h`). Default: they are none.

@@ -1,6 +1,9 @@
 #include <headrace/apps/job/stage_torch.h>
+#include <headrace/apps/task/task_settings.h>
 
+#include <string>
 #include <utility>
+#include <variant>
 
 namespace headrace::inline v1::app {
 
@@ -50,6 +53,19 @@ std::vector<training::Stage> stages_of(const JobConfig& config) {
   for (const auto& stage : config.stages)
     add(*stage);
   return stages;
+}
+
+void check_plateaus(const JobConfig& config, const training::Course& course) {
+  if (!config.plateau_figures().empty()) return;  // its check() has looked
+  for (const training::Stage& stage : course.stages()) {
+    const auto* plateau = std::get_if<training::PlateauOptions>(&stage.schedule);
+    if (plateau == nullptr || plateau->figure.starts_with("loss_")) continue;
+    std::vector<std::string> known{"loss", course.selected_by().figure};
+    if (const auto metric = course.metric(training::Split::validation, {}))
+      for (const auto& [name, value] : metric->result())
+        known.push_back(name);
+    check_figure("training.schedule.plateau.figure", plateau->figure, known);
+  }
 }
 
 }  // namespace headrace::inline v1::app

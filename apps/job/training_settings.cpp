@@ -252,12 +252,14 @@ void check(const TrainingSettings& training) {
 void check_plateau(const TrainingSettings& training, std::span<const std::string> figures) {
   const auto* plateau = std::get_if<training::PlateauOptions>(&training.schedule);
   if (plateau == nullptr) return;
-  check_figure("training.schedule.plateau.figure", plateau->figure, figures);
-  if (plateau->figure != "loss" && plateau->goal == training::Goal::minimum)
-    throw ConfigError(fmt::format(
-        "[config] training.schedule: {} gets better upwards, but the plateau's goal is lower; set "
-        "training.schedule.plateau.goal=higher",
-        plateau->figure));
+  if (!figures.empty()) check_figure("training.schedule.plateau.figure", plateau->figure, figures);
+  const bool loss = plateau->figure.starts_with("loss");
+  if (loss == (plateau->goal == training::Goal::minimum) || (!loss && figures.empty())) return;
+  throw ConfigError(fmt::format(
+      "[config] training.schedule: {} gets better {}, but the plateau's goal is {}; set "
+      "training.schedule.plateau.goal={}",
+      plateau->figure, loss ? "downwards" : "upwards", loss ? "higher" : "lower",
+      loss ? "lower" : "higher"));
 }
 
 }  // namespace headrace::inline v1::app

@@ -61,8 +61,9 @@ HEADRACE_API void describe(Fields& fields, TrainingSettings& training);
 /// Throws ConfigError for keys that do not fit each other.
 HEADRACE_API void check(const TrainingSettings& training);
 
-/// Throws ConfigError for a plateau over another figure than `figures` (`check_figure`), or over
-/// one that gets better upwards, as all do but the loss, with the goal lower.
+/// Throws ConfigError for a plateau over another figure than `figures` (`check_figure`), or whose
+/// goal is the wrong way: the loss and its terms get better downwards, all others upwards. Where no
+/// figures are known only the loss is looked at.
 HEADRACE_API void check_plateau(const TrainingSettings& training,
                                 std::span<const std::string> figures);
 

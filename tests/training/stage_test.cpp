@@ -1,4 +1,5 @@
 #include <headrace/training/stage/stage.h>
+#include <headrace/training/stage/stage_checks.h>
 
 #include "trainer_run.h"
 
@@ -92,4 +93,25 @@ TEST_CASE("a stage's schedules go over its steps") {
   CHECK(at(twice, 10) == Approx(5e-4));
   CHECK(at(twice, 30) == Approx(25e-5));
   CHECK_THROWS_AS(at(CosineRate{.warmup_epochs = 5}, 0), headrace::ConfigError);
+}
+
+TEST_CASE("a plateau that goes the wrong way is refused before anything is trained") {
+  const auto network = make_network<StatefulModule>(1);
+  const auto check_plateau = [&](const PlateauOptions& plateau, const Selection& selected_by) {
+    headrace::test::FunctionCourse course({.loss = loss_of_rows, .selected_by = selected_by});
+    check_stages(course, {Stage{.schedule = plateau}}, *network);
+  };
+  const Selection by_error{.figure = "error", .goal = Goal::minimum};
+  CHECK_NOTHROW(check_plateau({}, {}));
+  CHECK_NOTHROW(check_plateau({.figure = "loss_dice"}, {}));
+  CHECK_NOTHROW(check_plateau({.figure = "f1", .goal = Goal::maximum}, {}));
+  CHECK_NOTHROW(check_plateau({.figure = "error"}, by_error));
+  CHECK_THROWS_WITH_AS(check_plateau({.figure = "f1"}, {}),
+                       doctest::Contains("[stage train] schedule: f1 gets better upwards"),
+                       headrace::ConfigError);
+  CHECK_THROWS_AS(check_plateau({.goal = Goal::maximum}, {}), headrace::ConfigError);
+  CHECK_THROWS_AS(check_plateau({.figure = "loss_dice", .goal = Goal::maximum}, {}),
+                  headrace::ConfigError);
+  CHECK_THROWS_AS(check_plateau({.figure = "error", .goal = Goal::maximum}, by_error),
+                  headrace::ConfigError);
 }

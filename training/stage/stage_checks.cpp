@@ -23,6 +23,15 @@ void require_validation(const Stage& stage) {
     refuse(stage, "stop_at needs a validation, there is none; set it to null");
 }
 
+void require_direction(const Stage& stage, const Course& course) {
+  const auto* plateau = std::get_if<PlateauOptions>(&stage.schedule);
+  if (plateau == nullptr || plateau->goal == course.goal_of(plateau->figure)) return;
+  const bool falls = plateau->goal == Goal::maximum;
+  refuse(stage, "schedule: " + plateau->figure + " gets better " +
+                    (falls ? "downwards, but the plateau's goal is higher; set it to lower"
+                           : "upwards, but the plateau's goal is lower; set it to higher"));
+}
+
 void require_moments(const Stage& stage, const std::vector<Stage>& stages) {
   if (&stage == &stages.front())
     refuse(stage, "keep_moments: they are of the stage before, the first has none; leave it out");
@@ -85,6 +94,7 @@ void check_stages(const Course& course, const std::vector<Stage>& stages,
       refuse(stage, "start: best is of the stage before, the first has none; leave it out");
     if (stage.keep_moments) require_moments(stage, stages);
     if (!course.evaluates(Split::validation)) require_validation(stage);
+    require_direction(stage, course);
   }
   for (const Stage& stage : stages) {
     require_parts(stage, network);

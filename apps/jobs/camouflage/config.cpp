@@ -20,7 +20,7 @@ const std::array<std::string, 12> figures{
 };
 
 // Of these, what every validation has and gets better upwards, or is the loss.
-const std::array<std::string, 3> plateau_figures{"iou", "dice", "loss"};
+const std::array<std::string, 3> usual_figures{"iou", "dice", "loss"};
 
 LossEntry on_deep(LossEntry entry) {
   entry.factor = 0.4;
@@ -77,6 +77,10 @@ void CamouflageConfig::settle(const Fields& read) {
     std::erase_if(task.loss, [](const LossEntry& entry) { return entry.on == "deep"; });
 }
 
+std::span<const std::string> CamouflageConfig::plateau_figures() const {
+  return usual_figures;
+}
+
 void CamouflageConfig::check() const {
   JobConfig::check();
   if (holds_volumes(task.data))
@@ -84,7 +88,6 @@ void CamouflageConfig::check() const {
         "[config] data.train.source must be pairs, manifest or pack for camouflage, which is about "
         "pictures, got volumes; take kind: segmentation");
   app::check(task, figures);
-  check_plateau(training, plateau_figures);
   for (const LossEntry& entry : task.loss)
     if (name_of(entry) == "cross_entropy")
       throw ConfigError(

@@ -3,6 +3,8 @@
 #include <headrace/apps/learn/task_config.h>
 
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 namespace headrace::inline v1::app {
@@ -24,6 +26,7 @@ struct CamouflageConfig final : TaskConfig {
   /// a network that has none, no term of the loss is `on: deep`.
   void settle(const Fields& read) override;
   void check() const override;
+  std::span<const std::string> plateau_figures() const override;
   LoaderJob loader_job() const override;
   std::vector<DataPart> data_parts() const override;
   std::optional<MaskFormat> mask_format() const override;

@@ -36,10 +36,13 @@ void ClassificationConfig::settle(const Fields& read) {
   if (holds_arrays(task.data) && !read.was_set("augment")) task.augment.clear();
 }
 
+std::span<const std::string> ClassificationConfig::plateau_figures() const {
+  return figures;
+}
+
 void ClassificationConfig::check() const {
   JobConfig::check();
   app::check(task, figures);
-  check_plateau(training, figures);
   if (task.selected_by == "qwk" && !ordinal)
     throw ConfigError(
         "[config] selected_by qwk needs classes that are steps of a scale; set ordinal: true");

@@ -2,6 +2,8 @@
 
 #include <headrace/apps/learn/task_config.h>
 
+#include <span>
+#include <string>
 #include <vector>
 
 namespace headrace::inline v1::app {
@@ -16,6 +18,7 @@ struct ClassificationConfig final : TaskConfig {
   /// The list of pictures is not that of arrays, which have none of their own.
   void settle(const Fields& read) override;
   void check() const override;
+  std::span<const std::string> plateau_figures() const override;
   LoaderJob loader_job() const override;
   std::vector<DataPart> data_parts() const override;
 };

@@ -1,8 +1,12 @@
 #include <headrace/apps/job/describe_job.h>
 #include <headrace/apps/jobs/glaucoma/config.h>
 
+#include <array>
+
 namespace headrace::inline v1::app {
 namespace {
+
+const std::array<std::string, 4> figures{"accuracy", "balanced_accuracy", "macro_f1", "loss"};
 
 void describe(Fields& fields, GlaucomaData& data) {
   fields.key(
@@ -38,6 +42,10 @@ GlaucomaConfig::GlaucomaConfig() {
   training = {.epochs = 50,
               .schedule = training::PlateauOptions{.factor = 0.5, .patience = 5},
               .early_stopping = 10};
+}
+
+std::span<const std::string> GlaucomaConfig::plateau_figures() const {
+  return figures;
 }
 
 void GlaucomaConfig::describe_keys(Fields& fields) {

@@ -7,6 +7,7 @@
 #include <headrace/apps/task/model_settings.h>
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,7 @@ struct GlaucomaConfig final : JobConfig {
 
   void describe_keys(Fields& fields) override;
   void check() const override;
+  std::span<const std::string> plateau_figures() const override;
   int prefetch() const override { return data.prefetch; }
   std::vector<std::string> frozen() const override { return model.frozen; }
   LoaderJob loader_job() const override;

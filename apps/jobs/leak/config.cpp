@@ -2,8 +2,14 @@
 #include <headrace/apps/jobs/leak/config.h>
 #include <headrace/apps/jobs/leak/names.h>
 
+#include <array>
+
 namespace headrace::inline v1::app {
 namespace {
+
+const std::array<std::string, 8> figures{"f1",           "accuracy",      "recording_accuracy",
+                                         "segment_auc",  "recording_auc", "loss",
+                                         "loss_classes", "loss_auxiliary"};
 
 void describe(Fields& fields, LeakData& data) {
   const auto file = [](std::string doc) {
@@ -46,6 +52,10 @@ LeakConfig::LeakConfig() {
 
 bool LeakConfig::is_leak_cnn() const {
   return model.torchscript.empty() && model.name == leak_network;
+}
+
+std::span<const std::string> LeakConfig::plateau_figures() const {
+  return figures;
 }
 
 void LeakConfig::describe_keys(Fields& fields) {

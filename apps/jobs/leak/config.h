@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
+#include <string>
 #include <vector>
 
 namespace headrace::inline v1::app {
@@ -48,6 +50,7 @@ struct LeakConfig final : JobConfig {
 
   void describe_keys(Fields& fields) override;
   void check() const override;
+  std::span<const std::string> plateau_figures() const override;
   int prefetch() const override { return data.prefetch; }
   std::vector<std::string> frozen() const override { return model.frozen; }
   LoaderJob loader_job() const override;

@@ -99,15 +99,14 @@ void RetinopathyConfig::settle(const Fields& read) {
   task.model.dropout = {0.4, 0.4 / 2, 0.4 / 3, 0.4 / 4};
 }
 
+std::span<const std::string> RetinopathyConfig::plateau_figures() const {
+  if (pairs()) return figures_of_pairs;
+  return figures_of_classes;
+}
+
 void RetinopathyConfig::check() const {
   JobConfig::check();
-  if (pairs()) {
-    app::check(task, figures_of_pairs);
-    check_plateau(training, figures_of_pairs);
-  } else {
-    app::check(task, figures_of_classes);
-    check_plateau(training, figures_of_classes);
-  }
+  app::check(task, plateau_figures());
   if (pairs() && task.data.split.folds > 0)
     throw ConfigError(
         "[config] data.split.folds: one_vs_one has a member for each pair of classes, and none for "

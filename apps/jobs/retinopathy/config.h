@@ -3,6 +3,8 @@
 #include <headrace/apps/learn/task_config.h>
 #include <headrace/models/metrics/one_vs_one.h>
 
+#include <span>
+#include <string>
 #include <vector>
 
 namespace headrace::inline v1::app {
@@ -34,6 +36,7 @@ struct RetinopathyConfig final : TaskConfig {
   /// none with another.
   void settle(const Fields& read) override;
   void check() const override;
+  std::span<const std::string> plateau_figures() const override;
   LoaderJob loader_job() const override;
   std::vector<DataPart> data_parts() const override;
 

@@ -43,10 +43,13 @@ void SegmentationConfig::settle(const Fields& read) {
   if (!read.was_set("training.evaluation_batch")) training.evaluation_batch = 2;
 }
 
+std::span<const std::string> SegmentationConfig::plateau_figures() const {
+  return figures;
+}
+
 void SegmentationConfig::check() const {
   JobConfig::check();
   app::check(task, figures);
-  check_plateau(training, figures);
   if (!volumes()) app::check(mask);
 }
 

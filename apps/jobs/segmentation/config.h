@@ -4,6 +4,8 @@
 #include <headrace/apps/task/mask_settings.h>
 
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 namespace headrace::inline v1::app {
@@ -17,6 +19,7 @@ struct SegmentationConfig final : TaskConfig {
   void describe_keys(Fields& fields) override;
   void settle(const Fields& read) override;
   void check() const override;
+  std::span<const std::string> plateau_figures() const override;
   LoaderJob loader_job() const override;
   std::vector<DataPart> data_parts() const override;
   std::optional<MaskFormat> mask_format() const override;

@@ -136,6 +136,10 @@ void SurfaceConfig::settle(const Fields& read) {
   if (!read.was_set("loss")) task.loss = composite_loss(composite, deep);
 }
 
+std::span<const std::string> SurfaceConfig::plateau_figures() const {
+  return figures;
+}
+
 void SurfaceConfig::check() const {
   JobConfig::check();
   if (!holds_volumes(task.data))
@@ -143,7 +147,6 @@ void SurfaceConfig::check() const {
         "[config] data.train.source must be volumes for surface; take kind: segmentation for "
         "masks of pictures");
   app::check(task, figures);
-  check_plateau(training, figures);
   app::check(decision);
   app::check(score);
   check_predict(task.predict.volume);

@@ -4,6 +4,8 @@
 #include <headrace/apps/learn/task_config.h>
 #include <headrace/apps/task/volume_records.h>
 
+#include <span>
+#include <string>
 #include <vector>
 
 namespace headrace::inline v1::app {
@@ -27,6 +29,7 @@ struct SurfaceConfig final : TaskConfig {
   /// the network has not.
   void settle(const Fields& read) override;
   void check() const override;
+  std::span<const std::string> plateau_figures() const override;
   LoaderJob loader_job() const override;
   std::vector<DataPart> data_parts() const override;
 };

@@ -110,3 +110,28 @@ TEST_CASE("a kind that is missing or none is refused with all that there are") {
     CHECK(contains(other, job.name));
   }
 }
+
+TEST_CASE("no job takes a plateau over a figure that it has not, or one that goes the wrong way") {
+  const auto refused = [&](const std::string& job, const std::string& plateau) {
+    CAPTURE(job);
+    return refusal([&] {
+      app::read_training_job(app::jobs(), configs / job / "demo.yaml",
+                             {"training.schedule={plateau: {" + plateau + "}}"});
+    });
+  };
+  for (const app::Job& job : app::jobs()) {
+    CHECK(contains(refused(job.name, "figure: nonsense"),
+                   "key \"training.schedule.plateau.figure\" must be one of"));
+    CHECK_FALSE(refused(job.name, "figure: loss, goal: higher").empty());
+  }
+  CHECK(contains(refused("glaucoma", "figure: macro_f1"),
+                 "macro_f1 gets better upwards, but the plateau's goal is lower; set "
+                 "training.schedule.plateau.goal=higher"));
+  CHECK(contains(refused("leak", "goal: higher"),
+                 "loss gets better downwards, but the plateau's goal is higher; set "
+                 "training.schedule.plateau.goal=lower"));
+  for (const char* right : {"goal: lower", "figure: accuracy, goal: higher"})
+    for (const char* job : {"glaucoma", "leak"})
+      CHECK(refused(job, right).empty());
+  CHECK(refused("leak", "figure: loss_auxiliary").empty());
+}

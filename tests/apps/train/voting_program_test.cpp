@@ -105,6 +105,23 @@ TEST_CASE("pairs of classes vote about all records, by each way to decide") {
     CHECK(all.at("members").at(i).at("confusion") == result.at("members").at(i).at("confusion"));
 }
 
+TEST_CASE("a job of somebody else takes no plateau over a figure that its validation has not") {
+  const VotingTraining job;
+  const auto tried = [&](const std::string& plateau) {
+    return job.run({"train", "job.yaml", "--set", "memory.measure=false", "--set",
+                    "training.schedule={plateau: {" + plateau + "}}"});
+  };
+  const Finished unknown = tried("figure: balanced_acuracy, goal: higher");
+  CHECK(unknown.status == 2);
+  CHECK(contains(unknown.err, "did you mean \"balanced_accuracy\"?"));
+  CHECK_FALSE(contains(unknown.out, "1/3"));
+  const Finished upwards = tried("figure: balanced_accuracy");
+  CHECK(upwards.status == 2);
+  CHECK(contains(upwards.err, "balanced_accuracy gets better upwards"));
+  CHECK(tried("goal: higher").status == 2);
+  job.trained({"training.schedule={plateau: {figure: macro_f1, goal: higher}}"});
+}
+
 TEST_CASE("predictions say why, with what the validation of each member has fitted") {
   const VotingTraining job;
   job.trained();
