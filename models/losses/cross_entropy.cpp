@@ -60,42 +60,43 @@ at::Tensor safe_targets(const at::Tensor& target, const ClassificationWeights& w
   return counts.defined() ? at::where(counts, whole, at::zeros_like(whole)) : whole;
 }
 
-// Of class indices, to be broadcast; undefined where all weigh the same.
-at::Tensor factors(const at::Tensor& target, const at::Tensor& safe,
-                   const ClassificationWeights& weights, at::ScalarType type) {
-  const at::Tensor factor =
-      detail::factors_of_targets(target.to(at::kLong), weights.of_samples, weights.ignore, type);
-  if (!weights.of_classes.defined()) return factor;
-  const at::Tensor of_classes =
-      at::index_select(weights.of_classes.to(type), 0, safe.flatten()).view_as(safe);
-  return factor.defined() ? of_classes * factor : of_classes;
-}
-
-// Of soft labels.
-struct Shares {
-  at::Tensor of_classes;  // `[N, K]`: what each class of a row weighs
-  at::Tensor of_rows;     // `[N]`: their sum
-  at::Tensor factors;     // `[N]`: with the rows' own
+// What targets weigh, each of it undefined where all weigh the same.
+struct TargetWeights {
+  at::Tensor of_classes;  // `[N, ...]`: of the class of each; of soft labels `[N, K]` by shares
+  at::Tensor of_targets;  // `[N, ...]`: all shares together
+  at::Tensor of_rows;     // to be broadcast: of the rows, and 0 where ignored
 };
 
-Shares shares(const at::Tensor& target, const ClassificationWeights& weights, at::ScalarType type) {
-  at::Tensor of_classes = target.to(type);
+TargetWeights weights_of(const at::Tensor& target, const at::Tensor& safe,
+                         const ClassificationWeights& weights, at::ScalarType type) {
+  if (is_soft(target)) {
+    at::Tensor shares = safe.to(type);
+    if (weights.of_classes.defined()) shares = shares * weights.of_classes.to(type);
+    return {.of_classes = shares,
+            .of_targets = shares.sum(1),
+            .of_rows = weights.of_samples.defined() ? weights.of_samples.to(type) : at::Tensor()};
+  }
+  TargetWeights made;
+  made.of_rows =
+      detail::factors_of_targets(target.to(at::kLong), weights.of_samples, weights.ignore, type);
   if (weights.of_classes.defined())
-    of_classes = of_classes * weights.of_classes.to(type).unsqueeze(0);
-  const at::Tensor sum = of_classes.sum(1);
-  return {.of_classes = of_classes,
-          .of_rows = sum,
-          .factors = weights.of_samples.defined() ? sum * weights.of_samples.to(type) : sum};
+    made.of_classes =
+        at::index_select(weights.of_classes.to(type), 0, safe.flatten()).view_as(safe);
+  made.of_targets = made.of_classes;
+  return made;
 }
 
-MeanLoss mean_of_shares(const at::Tensor& losses, const Shares& shares) {
-  // A share of zero may stand beside an infinite loss, and 0 * inf is not zero.
-  const at::Tensor each =
-      at::where(shares.of_classes != 0, losses * shares.of_classes, at::zeros_like(losses)).sum(1);
-  const at::Tensor& sum = shares.of_rows;
-  const at::Tensor own =
-      at::where(sum != 0, each / at::where(sum != 0, sum, sum + 1), at::zeros_like(each));
-  return detail::weighted_mean(own, shares.factors);
+// What the mean divides by, before it is summed.
+at::Tensor together(const TargetWeights& weights) {
+  if (!weights.of_targets.defined()) return weights.of_rows;
+  return weights.of_rows.defined() ? weights.of_targets * weights.of_rows : weights.of_targets;
+}
+
+// Weights of classes beside `[N, K, ...]`.
+at::Tensor along_classes(const at::Tensor& weights, const at::Tensor& log_p) {
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(log_p.dim()), 1);
+  shape[1] = weights.size(0);
+  return weights.to(log_p.scalar_type()).view(shape);
 }
 
 at::Tensor focal(const at::Tensor& log_p, double gamma) {
@@ -111,10 +112,9 @@ at::Tensor focal(const at::Tensor& log_p, double gamma) {
 
 at::Tensor sum_of_weights(const at::Tensor& target, const ClassificationWeights& weights,
                           const at::TensorOptions& options) {
-  const at::ScalarType type = c10::typeMetaToScalarType(options.dtype());
   const at::Tensor safe = safe_targets(target, weights);
   const at::Tensor factor =
-      is_soft(target) ? shares(safe, weights, type).factors : factors(target, safe, weights, type);
+      together(weights_of(target, safe, weights, c10::typeMetaToScalarType(options.dtype())));
   return factor.defined() ? factor.expand(safe.sizes().slice(0, factor.dim())).sum()
                           : at::full({}, static_cast<double>(target.numel()), options);
 }
@@ -125,15 +125,21 @@ MeanLoss mean_cross_entropy(const at::Tensor& logits, const at::Tensor& target,
   require_targets(logits, target);
   const at::Tensor log_p = at::log_softmax(detail::in_full_precision(logits), 1);
   const at::Tensor safe = safe_targets(target, options.weights);
+  const TargetWeights weights = weights_of(target, safe, options.weights, log_p.scalar_type());
   const bool soft = is_soft(target);
-  at::Tensor losses = focal(soft ? log_p : at::gather(log_p, 1, safe.unsqueeze(1)), options.gamma);
+  const at::Tensor right = soft ? log_p : at::gather(log_p, 1, safe.unsqueeze(1)).squeeze(1);
+  at::Tensor losses = detail::times(focal(right, options.gamma), weights.of_classes);
+  if (soft) losses = losses.sum(1);
   if (options.label_smoothing > 0.0) {
-    const at::Tensor of_all = focal(log_p, options.gamma).mean(1, /*keepdim=*/true);
-    losses = losses * (1.0 - options.label_smoothing) + of_all * options.label_smoothing;
+    at::Tensor of_all = focal(log_p, options.gamma);
+    if (options.weights.of_classes.defined())
+      of_all = detail::times(of_all, along_classes(options.weights.of_classes, log_p));
+    losses = losses * (1.0 - options.label_smoothing) + of_all.mean(1) * options.label_smoothing;
   }
-  const at::ScalarType type = log_p.scalar_type();
-  if (soft) return mean_of_shares(losses, shares(safe, options.weights, type));
-  return detail::weighted_mean(losses.squeeze(1), factors(target, safe, options.weights, type));
+  const at::Tensor total = together(weights);
+  if (!total.defined()) return detail::weighted_mean(losses, {});
+  return detail::mean_of(detail::times(losses, weights.of_rows).sum(),
+                         total.expand_as(losses).sum());
 }
 
 at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& target,

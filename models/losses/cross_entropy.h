@@ -14,7 +14,9 @@ namespace headrace::inline v1::models {
 /// or volumes.
 struct ClassificationWeights {
   /// One factor per class `[K]`, on the logits' device, or undefined: the mean is then `sum w[y] *
-  /// loss / sum w[y]`, with soft targets `sum w[k] t[k] loss[k] / sum w[k] t[k]`.
+  /// loss / sum w[y]`, with soft targets `sum w[k] t[k] loss[k] / sum w[k] t[k]`, so that one-hot
+  /// labels are those classes (PyTorch divides the same sum by the rows). Smoothing adds to what is
+  /// summed as `CrossEntropyOptions` says, to what it is divided by nothing.
   at::Tensor of_classes = {};
   /// One factor per row `[N]`, or undefined: rows of weight zero give neither value nor gradient,
   /// whatever their target.
@@ -24,7 +26,8 @@ struct ClassificationWeights {
 };
 
 struct CrossEntropyOptions {
-  /// Share of each target that is spread evenly over all classes, in [0, 1).
+  /// Share of each target that is spread evenly over all classes, in [0, 1): the loss of a row is
+  /// `(1 - eps) w[y] loss[y] + eps / K sum w[k] loss[k]`, as PyTorch's.
   double label_smoothing = 0.0;
   ClassificationWeights weights = {};
   /// Not negative; above 0 each class's loss is the focal `(1 - p)^gamma * -log p`.
@@ -41,9 +44,8 @@ HEADRACE_API at::Tensor sum_of_weights(const at::Tensor& target,
 /// Mean cross entropy of `logits` `[N, K]` and `target`, class indices `[N]` of integers or soft
 /// labels `[N, K]` of floats that sum to one a row; or of images and volumes, logits `[N, K, ...]`
 /// and class indices `[N, ...]`, over all pixels. Computed in float from half precision and in
-/// double from double. The smoothed target is `eps / K + (1 - eps) * onehot`, and a class weight is
-/// a factor of all of a row's loss. If all weights are zero the loss is zero. Throws `ConfigError`
-/// for a smoothing or gamma outside its range and for other shapes.
+/// double from double. If all weights are zero the loss is zero. Throws `ConfigError` for a
+/// smoothing or gamma outside its range and for other shapes.
 HEADRACE_API MeanLoss mean_cross_entropy(const at::Tensor& logits, const at::Tensor& target,
                                          const CrossEntropyOptions& options = {});
 

@@ -19,17 +19,23 @@ at::Tensor beside_axes(const at::Tensor& rows, std::int64_t axes) {
   return rows.view(shape);
 }
 
+at::Tensor times(const at::Tensor& losses, const at::Tensor& factors) {
+  if (!factors.defined()) return losses;
+  // Before they are multiplied: 0 * inf is not zero, nor is its gradient.
+  return at::where(factors != 0, losses, at::zeros_like(losses)) * factors;
+}
+
+MeanLoss mean_of(const at::Tensor& sum, const at::Tensor& total) {
+  return {.value = at::where(total != 0, sum / at::where(total != 0, total, total + 1), sum * 0),
+          .weight = total};
+}
+
 MeanLoss weighted_mean(const at::Tensor& losses, const at::Tensor& factors) {
   if (!factors.defined())
     return {.value = losses.mean(),
             .weight = at::full({}, static_cast<double>(losses.numel()), losses.options())};
   const at::Tensor factor = factors.to(losses.scalar_type()).expand_as(losses);
-  // What does not count may be infinite, and 0 * inf is not zero.
-  const at::Tensor kept = at::where(factor != 0, losses, at::zeros_like(losses));
-  const at::Tensor total = factor.sum();
-  const at::Tensor sum = (kept * factor).sum();
-  return {.value = at::where(total != 0, sum / at::where(total != 0, total, total + 1), sum * 0),
-          .weight = total};
+  return mean_of(times(losses, factor).sum(), factor.sum());
 }
 
 }  // namespace headrace::inline v1::models::detail
