@@ -158,3 +158,30 @@ TEST_CASE("early stopping can minimise and can be turned off") {
   CHECK_FALSE(verdict.stop);
   CHECK(verdict.state.bad == 100);
 }
+
+TEST_CASE("of equal metrics the smaller finite loss is kept, and patience sees none of it") {
+  const EarlyStoppingOptions options{.patience = 10};
+  EarlyStoppingState state;
+  const auto kept = [&](double metric, double loss) {
+    const EarlyStoppingVerdict verdict = early_stopping_after(options, state, metric, loss);
+    state = verdict.state;
+    return verdict.improved;
+  };
+  CHECK(kept(.5, not_a_number));
+  CHECK_FALSE(kept(.5, not_a_number));
+  CHECK_FALSE(kept(.5, std::numeric_limits<double>::infinity()));
+  CHECK(kept(.5, 2.0));
+  CHECK_FALSE(kept(.5, 2.0));  // the first
+  CHECK_FALSE(kept(.5, 3.0));
+  CHECK_FALSE(kept(.5, not_a_number));
+  CHECK(kept(.5, 1.0));
+  CHECK(state.bad == 7);
+  CHECK_FALSE(kept(.4, .1));
+  CHECK_FALSE(kept(not_a_number, .1));
+  CHECK(kept(.6, 5.0));
+  CHECK(state.best_loss == 5.0);
+  CHECK(state.bad == 0);
+  CHECK(kept(.6, 4.0));
+  CHECK(kept(.7, not_a_number));
+  CHECK_FALSE(state.best_loss.has_value());
+}

@@ -61,6 +61,34 @@ TEST_CASE("a plateau goes by its own figure, towards its own goal") {
   }
 }
 
+TEST_CASE("of epochs with equal figures the one with the smallest loss is kept") {
+  Setup setup = epochs(6);
+  setup.course.selected_by = {.figure = "x", .goal = Goal::maximum};
+  setup.course.metric = [](Split split) -> std::unique_ptr<Metric> {
+    if (split == Split::train) return nullptr;
+    return std::make_unique<Drawing>();
+  };
+  std::vector<double> losses;
+  std::vector<std::int64_t> improved;
+  const auto on_epoch = [&](const EpochReport& report) {
+    losses.push_back(figure(report.validation->figures, "loss"));
+    if (report.improved) improved.push_back(report.epoch);
+  };
+  Run run(setup, {.on_epoch = on_epoch});
+  const std::int64_t best = run.trainer.run().best_epoch;
+  REQUIRE(losses.size() == 6);
+  CHECK(best == std::ranges::min_element(losses) - losses.begin());
+  CHECK(best > 0);
+  CHECK(improved.size() > 1);
+
+  // Patience looks at the figure alone.
+  setup.stage.early_stopping = EarlyStoppingOptions{.patience = 2};
+  losses.clear();
+  Run patient(setup, {.on_epoch = on_epoch});
+  CHECK((patient.trainer.run().status == RunStatus::stopped_early));
+  CHECK(losses.size() == 3);
+}
+
 TEST_CASE("schedules and patience out of range are refused before a step") {
   const auto refused = [](auto change) {
     Stage stage;

@@ -36,6 +36,7 @@ void fields(of_type<PlateauState> auto& plateau, const auto& field) {
 
 void fields(of_type<EarlyStoppingState> auto& stopping, const auto& field) {
   field("best", stopping.best);
+  field.if_there("best_loss", stopping.best_loss);
   field("reference", stopping.reference);
   field("bad", stopping.bad);
 }

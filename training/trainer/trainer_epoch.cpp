@@ -146,7 +146,8 @@ void Trainer::Loop::judge(EpochReport& report) {
   report.metric = figure_of(validation, selection_.figure, "what selects");
   warn_of_figures(validation, names);
   const EarlyStoppingVerdict verdict =
-      early_stopping_after(early_stopping(), progress_.early_stopping, report.metric);
+      early_stopping_after(early_stopping(), progress_.early_stopping, report.metric,
+                           figure(validation.figures, "loss"));
   progress_.early_stopping = verdict.state;
   report.improved = verdict.improved || (is_trial() && validation.no_numbers.cases == 0);
   if (!report.improved) return;
