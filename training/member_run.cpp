@@ -148,6 +148,7 @@ class MemberRun {
                            .failed_saves = options_.failed_saves,
                            .trial_steps = options_.trial_steps,
                            .identity = options_.identity,
+                           .defaults = options_.defaults,
                            .notes = notes()};
     const Selection selection = course_->selected_by();
     options.identity["seed"] = std::to_string(options_.seed);
@@ -157,8 +158,11 @@ class MemberRun {
     options.identity["records"] = std::to_string(train.samples_per_epoch()) + rows_word(member_);
     if (std::string data = recipe_.records_word(); !data.empty())
       options.identity["data"] = std::move(data);
-    for (const auto& [name, value] : identity_of(stages_[number]))
+    const std::map<std::string, std::string> usual = identity_of(Stage());
+    for (const auto& [name, value] : identity_of(stages_[number])) {
       options.identity[name] = value;
+      if (value == usual.at(name)) options.defaults.insert(name);
+    }
     for (const auto& [name, value] : of_recipe)
       options.identity["notes." + name] = value;
     return options;

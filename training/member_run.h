@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 
@@ -49,6 +50,8 @@ struct MemberOptions {
   /// What a checkpoint must agree on beside what is known here: member, records, stage, and the
   /// recipe's notes.
   std::map<std::string, std::string> identity = {};
+  /// Names of it that have their default: a checkpoint of an earlier release may lack them.
+  std::set<std::string> defaults = {};
   std::map<std::string, std::string> notes = {};  ///< beside the recipe's, in checkpoints
 };
 

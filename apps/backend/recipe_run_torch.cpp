@@ -87,6 +87,7 @@ training::MemberOptions RecipeRun::member_options(const training::Member& member
           .checkpoint_every = job_.config->training.checkpoint_every,
           .trial_steps = trial_steps(),
           .identity = job_.identity,
+          .defaults = job_.defaults,
           .notes = {{"job", job_.name},
                     {"configuration", job_.learnt},
                     {"configuration_hash", identity_hash(job_.identity)}}};

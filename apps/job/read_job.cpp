@@ -96,24 +96,41 @@ void require_readable(const std::string& yaml, const Node& document) {
   static_cast<void>(parse_document(yaml, source + ", with every key written out"));
 }
 
+using Identity = std::map<std::string, std::string>;
+
+// What nobody wrote, or wrote as it is anyway.
+std::set<std::string> defaults_of(const Identity& identity, const Identity& document,
+                                  const Identity& fresh) {
+  std::set<std::string> defaults;
+  for (const auto& [name, value] : identity) {
+    const auto usual = fresh.find(name);
+    if (!document.contains(name) || (usual != fresh.end() && usual->second == value))
+      defaults.insert(name);
+  }
+  return defaults;
+}
+
 TrainingJob training_job_of(const Job& job, const Node& document) {
   const std::shared_ptr<JobConfig> config = job.config();
   std::string kind = job.name;
   Fields fields;
   add_kind(fields, kind, job.help);
   config->describe_keys(fields);
+  const Identity fresh = run_identity(fields.write());
   fields.read(document);
   config->settle(fields);
   for (const Node& stage : stage_documents(document))
     config->stages.push_back(stage_of(job, stage, config->stages.size()));
   const Node written = fields.write();
+  const Identity identity = run_identity(written);
   std::string yaml = fields.to_yaml(true);
   require_readable(yaml, document);
   return {.config = config,
           .name = job.name,
           .yaml = std::move(yaml),
           .learnt = to_yaml(what_is_learnt(written)),
-          .identity = run_identity(written)};
+          .identity = identity,
+          .defaults = defaults_of(identity, run_identity(document), fresh)};
 }
 
 std::optional<std::uint64_t> bytes_of(const std::optional<Bytes>& bytes) {

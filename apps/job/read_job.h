@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,9 @@ struct TrainingJob {
   std::string yaml;
   std::string learnt;                           ///< the same of what_is_learnt()
   std::map<std::string, std::string> identity;  ///< see run_identity()
+  /// Names of it that have the job's default, or that were not written: of a configuration that was
+  /// kept with all its keys, those that a later release has added.
+  std::set<std::string> defaults;
   /// The same with the keys of its section `smoke`; null without one.
   std::shared_ptr<const TrainingJob> shrunk{};
 };

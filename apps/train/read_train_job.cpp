@@ -38,8 +38,11 @@ TrainingJob read_written_job(const TrainOptions& options, const std::vector<Job>
       options.preset, options.settings,
       [&](const std::vector<std::string>& all) { return read_training_job(jobs, file, all).yaml; });
   TrainingJob job = read_training_job(jobs, file, settings);
-  if (resumes && !settings.empty())
-    require_same_run(read_training_job(jobs, file, {}).identity, job.identity);
+  if (resumes && !settings.empty()) {
+    const TrainingJob began = read_training_job(jobs, file, {});
+    require_same_run(began.identity, job.identity);
+    job.defaults = began.defaults;
+  }
   if (!options.member) return job;
   settings.push_back(fmt::format("training.member={}", *options.member));
   const TrainingJob alone = read_training_job(jobs, file, settings);

@@ -286,6 +286,12 @@ TEST_CASE("a checkpoint of another run is refused with every difference") {
   CHECK_THROWS_WITH_AS(require_same_identity(of_run, more),
                        doctest::Contains("augment.0.flip: nothing is now \"0.5\""),
                        CheckpointError);
+  // Of a later release, and nobody has set it.
+  CHECK_NOTHROW(require_same_identity(of_run, more, {"augment.0.flip"}));
+  CHECK_THROWS_AS(require_same_identity(more, of_run, {"augment.0.flip"}), CheckpointError);
+  more["fold"] = "4";
+  CHECK_THROWS_WITH_AS(require_same_identity(of_run, more, {"augment.0.flip", "fold"}),
+                       doctest::Contains("new run:\n  fold: \"3\" is now \"4\""), CheckpointError);
 }
 
 TEST_CASE("the random generator goes on where it was") {

@@ -136,3 +136,26 @@ TEST_CASE("a member broken off between two stages ends with the same files, mome
   finish(recipe, in(folder));
   check_same(in(whole).folder, in(folder).folder);
 }
+
+TEST_CASE("a member goes on from a checkpoint of before a setting that has its default") {
+  const OneThread one_thread;
+  const auto resumed_without = [](const std::vector<Stage>& stages, const std::string& name) {
+    const PatternRecipe recipe(stages);
+    const TemporaryFolder folder;
+    std::stop_source stop;
+    train_member(recipe, recipe.members().front(), in(folder),
+                 {.trainer = {.on_step = [&](const StepReport&) { stop.request_stop(); }}},
+                 stop.get_token());
+    CheckpointStore store(in(folder).folder);
+    const std::filesystem::path file = store.list().front();
+    Checkpoint checkpoint = read_checkpoint(file);
+    REQUIRE(checkpoint.identity.erase(name) == 1);
+    write_checkpoint(file, checkpoint);
+    return train_member(recipe, recipe.members().front(), in(folder)).status;
+  };
+  CHECK((resumed_without(two_stages(), "stage.keep_moments") == RunStatus::finished));
+  CHECK((resumed_without(two_stages(), "stage.unfreeze") == RunStatus::finished));
+  CHECK_THROWS_WITH_AS(resumed_without(accumulating_stages(), "stage.accumulation"),
+                       doctest::Contains("stage.accumulation: nothing is now \"3\""),
+                       CheckpointError);
+}

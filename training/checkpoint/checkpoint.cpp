@@ -214,7 +214,8 @@ void write_checkpoint(const std::filesystem::path& path, const Checkpoint& check
 }
 
 void require_same_identity(const std::map<std::string, std::string>& in_file,
-                           const std::map<std::string, std::string>& of_run) {
+                           const std::map<std::string, std::string>& of_run,
+                           const std::set<std::string>& defaults) {
   const auto value = [](const std::map<std::string, std::string>& map, const std::string& name) {
     const auto found = map.find(name);
     return found == map.end() ? std::string("nothing") : '"' + found->second + '"';
@@ -222,9 +223,11 @@ void require_same_identity(const std::map<std::string, std::string>& in_file,
   std::map<std::string, std::string> all = in_file;
   all.insert(of_run.begin(), of_run.end());
   std::string differences;
-  for (const auto& [name, any] : all)
-    if (value(of_run, name) != value(in_file, name))
+  for (const auto& [name, any] : all) {
+    const bool added = !in_file.contains(name) && defaults.contains(name);
+    if (!added && value(of_run, name) != value(in_file, name))
       differences += "\n  " + name + ": " + value(in_file, name) + " is now " + value(of_run, name);
+  }
   if (!differences.empty())
     throw CheckpointError(
         "[checkpoint] belongs to another run; go on with the same configuration and data, or begin "

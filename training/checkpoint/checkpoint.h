@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -68,8 +69,10 @@ HEADRACE_API void write_checkpoint(const std::filesystem::path& path, const Chec
 HEADRACE_API Checkpoint read_checkpoint(const std::filesystem::path& path);
 
 /// Throws `CheckpointError` that lists every difference, `name: "in the file" is now "of this
-/// run"`. Names that the file lacks are those of a later release and not compared.
+/// run"`. Names of `defaults` may be missing in the file: a later release has added them, and with
+/// their defaults they change nothing.
 HEADRACE_API void require_same_identity(const std::map<std::string, std::string>& in_file,
-                                        const std::map<std::string, std::string>& of_run);
+                                        const std::map<std::string, std::string>& of_run,
+                                        const std::set<std::string>& defaults = {});
 
 }  // namespace headrace::inline v1::training

@@ -93,7 +93,7 @@ void Trainer::Loop::begin_epoch(std::int64_t epoch) {
 }
 
 void Trainer::Loop::restore(const Checkpoint& checkpoint) {
-  require_same_identity(checkpoint.identity, options_.identity);
+  require_same_identity(checkpoint.identity, options_.identity, options_.defaults);
   if (checkpoint.progress.stage != options_.stage)
     throw CheckpointError("[checkpoint] must be of stage " + std::to_string(options_.stage) +
                           ", got one of stage " + std::to_string(checkpoint.progress.stage));

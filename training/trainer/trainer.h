@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -89,6 +90,8 @@ struct TrainerOptions {
   std::int64_t trial_steps = 0;
   /// What a checkpoint must agree on; see `Checkpoint::identity`.
   std::map<std::string, std::string> identity = {};
+  /// Names of it that are as they would be had nobody said anything; see `require_same_identity`.
+  std::set<std::string> defaults = {};
   std::map<std::string, std::string> notes = {};  ///< see `Recipe::notes`
 };
 

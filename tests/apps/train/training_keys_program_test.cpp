@@ -4,6 +4,7 @@
 #include <headrace/tests/support/torch_doctest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
@@ -199,10 +200,36 @@ TEST_CASE("a plateau follows its figure towards its goal") {
   const Finished upwards = folder.tried({"schedule={plateau: {figure: accuracy}}"});
   CHECK(upwards.status == 2);
   CHECK(contains(upwards.err, "goal=higher"));
-}
   const Finished downwards = folder.tried({"schedule={plateau: {goal: higher}}"});
   CHECK(downwards.status == 2);
   CHECK(contains(downwards.err, "goal=lower"));
+}
+
+TEST_CASE("a run from before a key is gone on with where the key has its default") {
+  const KeyFolder folder;
+  const KeyRun run = folder.train({});
+  const fs::path file = headrace::test::newest_checkpoint(run.folder());
+  fs::remove(file.parent_path() / "result.json");
+  headrace::training::Checkpoint earlier = headrace::training::read_checkpoint(file);
+  REQUIRE(earlier.identity.erase("training.accumulation") == 1);
+  headrace::training::write_checkpoint(file, earlier);
+  const auto resume = [&](std::vector<std::string> settings) {
+    std::vector<std::string> words{"train", "--resume", run.folder().string()};
+    for (const std::string& one : settings)
+      words.insert(words.end(), {"--set", one});
+    return folder.run(words);
+  };
+  std::string yaml = headrace::test::content_of(run.folder() / "config.yaml");
+  const std::size_t line = yaml.find("  accumulation: 1");
+  REQUIRE(line != std::string::npos);
+  yaml.erase(line, yaml.find('\n', line) - line + 1);
+  std::ofstream(run.folder() / "config.yaml") << yaml;
+  CHECK(resume({"training.accumulation=2"}).status == 2);
+  const Finished same = resume({"training.accumulation=1"});
+  CHECK_MESSAGE(same.status == 0, same.err);
+  fs::remove(file.parent_path() / "result.json");
+  const Finished resumed = resume({});
+  CHECK_MESSAGE(resumed.status == 0, resumed.err);
 }
 
 TEST_CASE("ema is evaluated and kept, the trained weights go on beside it") {
