@@ -116,10 +116,9 @@ struct KnownLabels {
   std::int64_t classes = 2;
   std::optional<std::int64_t> ignore{};
 
-  template <class Label>
   bool has(float value) const {
-    if (!(value >= 0.0F && value <= static_cast<float>(std::numeric_limits<Label>::max())))
-      return false;
+    constexpr auto largest = static_cast<float>(std::numeric_limits<std::int16_t>::max());
+    if (!(value >= 0.0F && value <= largest)) return false;
     if (std::trunc(value) != value) return false;
     const auto label = static_cast<std::int64_t>(value);
     return label < classes || label == ignore;
@@ -132,36 +131,28 @@ struct KnownLabels {
   }
 };
 
-template <class Label>
 void read_labels(VolumeSlices& slices, std::int64_t z, const KnownLabels& known,
-                 std::vector<Label>& labels) {
+                 std::vector<std::int16_t>& labels) {
   const std::span<const float> values = slices.read(z);
   labels.resize(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!known.has<Label>(values[i]))
+    if (!known.has(values[i]))
       throw DataError(fmt::format("[predict] {}: a label must be {}, got {} in slice {}",
                                   slices.name(), known.text(), values[i], z));
-    labels[i] = static_cast<Label>(values[i]);
+    labels[i] = static_cast<std::int16_t>(values[i]);
   }
 }
 
-template <class Label>
-std::vector<ClassOverlap> count(const PredictedVolume& predicted, VolumeSlices& slices,
-                                const KnownLabels& known) {
-  std::vector<ClassOverlap> sums(static_cast<std::size_t>(known.classes));
-  std::vector<Label> truth;
-  const VolumeIndex& shape = predicted.info.shape;
-  const auto voxels = static_cast<std::size_t>(shape[2] * shape[3]);
-  const auto* labels = reinterpret_cast<const Label*>(predicted.voxels.data());
-  for (std::int64_t z = 0; z < shape[1]; ++z) {
-    read_labels(slices, z, known, truth);
-    const auto of_slice =
-        label_overlaps(std::span(labels + static_cast<std::size_t>(z) * voxels, voxels), truth,
-                       known.classes, known.ignore);
-    for (std::size_t i = 0; i < sums.size(); ++i)
-      sums[i] += of_slice[i];
-  }
-  return sums;
+// What is predicted of voxels from `first` on: the truth beside it may have an ignored label that
+// no byte holds.
+void read_predicted(const PredictedVolume& predicted, std::size_t first,
+                    std::vector<std::int16_t>& labels) {
+  const std::byte* voxels = predicted.voxels.data() + first * size_of(predicted.info.dtype);
+  if (predicted.info.dtype == DType::uint8)
+    std::transform(voxels, voxels + labels.size(), labels.begin(),
+                   [](std::byte label) { return std::to_integer<std::int16_t>(label); });
+  else
+    std::memcpy(labels.data(), voxels, labels.size() * sizeof(std::int16_t));
 }
 
 }  // namespace
@@ -212,8 +203,18 @@ std::vector<ClassOverlap> overlaps_with(const PredictedVolume& predicted, const 
         "and {}; name another folder with --labels",
         labels.string(), wanted[1], wanted[2], wanted[3], got[1], got[2], got[3], got[0]));
   }
-  if (predicted.info.dtype == DType::uint8) return count<std::uint8_t>(predicted, slices, known);
-  return count<std::int16_t>(predicted, slices, known);
+  std::vector<ClassOverlap> sums(static_cast<std::size_t>(classes));
+  std::vector<std::int16_t> truth;
+  std::vector<std::int16_t> said;
+  for (std::int64_t z = 0; z < slices.shape()[1]; ++z) {
+    read_labels(slices, z, known, truth);
+    said.resize(truth.size());
+    read_predicted(predicted, static_cast<std::size_t>(z) * truth.size(), said);
+    const std::vector<ClassOverlap> of_slice = label_overlaps(said, truth, classes, ignore);
+    for (std::size_t i = 0; i < sums.size(); ++i)
+      sums[i] += of_slice[i];
+  }
+  return sums;
 }
 
 fs::path prediction_name(const NnUNetCase& of) {

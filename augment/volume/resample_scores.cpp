@@ -174,7 +174,7 @@ void make_labels(std::span<const float> scores, const ScoreResampling& resamplin
   require_voxels("labels", voxels_of(resampling.to), labels.size());
   if (threshold && resampling.channels != 1)
     refuse_resampling("a threshold is for one channel", std::to_string(resampling.channels));
-  if (resampling.channels > std::numeric_limits<Label>::max())
+  if (resampling.channels - 1 > std::numeric_limits<Label>::max())
     refuse_resampling("labels must have a value for each channel",
                       std::to_string(resampling.channels));
   const auto plane = static_cast<std::size_t>(resampling.to[1] * resampling.to[2]);

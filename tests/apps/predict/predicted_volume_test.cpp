@@ -94,6 +94,27 @@ TEST_CASE("small components go and holes are closed on that grid") {
   CHECK(at(closed, 0, 2, 3) == 0);
 }
 
+TEST_CASE("of 256 classes the last is label 255, beside 256 for what counts nowhere") {
+  std::vector<float> scores(256 * 4 * 4 * 3, 0.0F);
+  std::fill(scores.end() - 4 * 4 * 3, scores.end(), 1.0F);
+  const VolumeScores all{.values = scores, .classes = 256, .extent = {4, 4, 3}};
+  const PredictedVolume made = predicted_volume(all, prepared(), {});
+  CHECK(made.info.dtype == DType::uint8);
+  CHECK(at(made, 0, 0, 0) == 0);
+  CHECK(at(made, 1, 1, 1) == 255);
+
+  const test::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "label.nii.gz";
+  VolumeInfo info = made.info;
+  info.dtype = DType::int16;
+  test::NnUNetRawFiles::write<std::int16_t>(
+      file, info, [&](auto z, auto y, auto x) { return z == 1 ? 256 : int{at(made, z, y, x)}; });
+  const auto overlaps = overlaps_with(made, file, 256, 256);
+  CHECK(overlaps[255].hits == 3 * 4 * 6);
+  CHECK(overlaps[255].false_alarms + overlaps[255].misses == 0);
+  CHECK(overlaps[0].hits == 6 * 6 * 8 - 6 * 8 - 3 * 4 * 6);
+}
+
 TEST_CASE("the background alone is label 0 on the grid of an image") {
   const test::TemporaryFolder folder;
   VolumeInfo info{.shape = {1, 6, 6, 8}, .dtype = DType::int16, .spacing = {1, 2, 3}};

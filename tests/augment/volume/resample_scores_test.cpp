@@ -93,6 +93,23 @@ TEST_CASE("of equal scores the first channel wins, and one channel is cut at a t
   CHECK(labels == Bytes{1, 0, 0, 0});
 }
 
+TEST_CASE("as many channels as labels have values are told apart") {
+  const GridExtent line{1, 1, 2};
+  Floats scores(2 * 256, 0.0F);
+  scores[2 * 255] = 1.0F;
+  scores[2 * 128 + 1] = 1.0F;
+  Bytes labels(2);
+  labels_of_scores(scores, {256, line, line}, {}, labels);
+  CHECK(labels == Bytes{255, 128});
+  scores.resize(2 * 257);
+  CHECK_THROWS_AS(labels_of_scores(scores, {257, line, line}, {}, labels), ConfigError);
+  std::vector<std::int16_t> wide(2);
+  scores.resize(2 * 32768);
+  scores[2 * 32767 + 1] = 2.0F;
+  labels_of_scores(scores, {32768, line, line}, {}, wide);
+  CHECK(wide == std::vector<std::int16_t>{255, 32767});
+}
+
 TEST_CASE("labels come to another grid by the nearest voxel or by the largest share") {
   const Bytes& blobs = StoredValues::of_predictions().bytes("blobs");
   for (const GridExtent& to : {sizes[0], sizes[1], GridExtent{12, 14, 16}}) {
