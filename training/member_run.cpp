@@ -156,8 +156,10 @@ class MemberRun {
         selection.figure + (selection.goal == Goal::maximum ? ", largest" : ", smallest");
     options.identity["member"] = member_.name;
     options.identity["records"] = std::to_string(train.samples_per_epoch()) + rows_word(member_);
-    if (std::string data = recipe_.records_word(); !data.empty())
+    if (std::string data = recipe_.records_word(); !data.empty()) {
       options.identity["data"] = std::move(data);
+      options.defaults.insert("data");
+    }
     const std::map<std::string, std::string> usual = identity_of(Stage());
     for (const auto& [name, value] : identity_of(stages_[number])) {
       options.identity[name] = value;
