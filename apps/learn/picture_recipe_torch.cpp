@@ -17,8 +17,6 @@
 #include <span>
 #include <variant>
 
-#include <fmt/format.h>
-
 namespace headrace::inline v1::app {
 namespace {
 
@@ -97,9 +95,8 @@ const ChannelStatistics& PictureRecipe::statistics_of_member(std::int64_t index)
   if (index >= 0 && index < std::ssize(statistics_))
     return statistics_[static_cast<std::size_t>(index)];
   throw training::CheckpointError(
-      fmt::format("[weights] the member must be one of the {} that note \"normalisation\" is of, "
-                  "got number {}",
-                  statistics_.size(), index));
+      "[weights] the member must be one of the " + std::to_string(statistics_.size()) +
+      " that note \"normalisation\" is of, got number " + std::to_string(index));
 }
 
 NetworkShape PictureRecipe::shape() const {

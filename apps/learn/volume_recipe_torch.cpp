@@ -14,7 +14,6 @@
 #include <numeric>
 #include <variant>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace headrace::inline v1::app {
@@ -120,7 +119,8 @@ std::string VolumeRecipe::records_word() const {
   std::string names;
   for (const PreparedCase& one : records_.set.prepared)
     names += one.name + '\n';
-  return fmt::format("{} cases, names {:016x}", records_.set.prepared.size(), hash_name(names));
+  return std::to_string(records_.set.prepared.size()) + " cases, names " +
+         std::to_string(hash_name(names));
 }
 
 std::map<std::string, std::string> VolumeRecipe::notes() const {
