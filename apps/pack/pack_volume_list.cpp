@@ -91,15 +91,4 @@ std::vector<VolumeWork> list_volumes(const fs::path& input, const fs::path& outp
   return work;
 }
 
-std::vector<fs::path> files_of_volume(const fs::path& path) {
-  std::vector<fs::path> files{path};
-  if (const fs::path partner = nifti_partner(path); fs::exists(partner)) files.push_back(partner);
-  if (fs::is_directory(path)) {
-    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path))
-      files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
 }  // namespace headrace::inline v1::app

@@ -17,7 +17,4 @@ struct VolumeWork {
 std::vector<VolumeWork> list_volumes(const std::filesystem::path& input,
                                      const std::filesystem::path& output, bool each);
 
-/// The files that a volume is read from, sorted.
-std::vector<std::filesystem::path> files_of_volume(const std::filesystem::path& path);
-
 }  // namespace headrace::inline v1::app

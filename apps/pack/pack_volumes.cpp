@@ -3,6 +3,7 @@
 #include <headrace/apps/pack/pack_volume_list.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/apps/run/stop_signals.h>
+#include <headrace/apps/task/volume_copies.h>
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/random.h>
@@ -147,14 +148,15 @@ ExitCode pack_as_data_set(const PackVolumesOptions& options, std::size_t memory)
 
 /// A file, or what a folder holds, as it is now, and what is made of it.
 std::uint64_t mark_of(const fs::path& path, const PackVolumesOptions& options) {
-  const std::vector<fs::path> files = files_of_volume(fs::canonical(path));
-  std::string text = fmt::format(
-      "{} {} {} {} {}", options.dataset, options.median, options.labels,
-      fmt::join(options.spacing, ","),
-      detail::mark_of_files(
-          files.size(), [&files](std::size_t i) { return files[i]; }, threads_of(options.threads)));
-  for (const fs::path& file : files)
-    text += "\n" + file.string();
+  const std::vector<std::string> files = files_of_volume(fs::canonical(path));
+  std::string text =
+      fmt::format("{} {} {} {} {}", options.dataset, options.median, options.labels,
+                  fmt::join(options.spacing, ","),
+                  headrace::detail::mark_of_files(
+                      files.size(), [&files](std::size_t i) { return fs::path(files[i]); },
+                      threads_of(options.threads)));
+  for (const std::string& file : files)
+    text += "\n" + file;
   return hash_name(text);
 }
 

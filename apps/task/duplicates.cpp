@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <system_error>
 
 #include <fmt/format.h>
 
@@ -39,8 +38,6 @@ std::string label_of(const LabelledSource& source, std::int64_t record) {
 
 fs::path kept_in(const fs::path& listings, const std::vector<CopyList>& lists) {
   if (listings.empty()) return {};
-  std::error_code failed;
-  fs::create_directories(listings, failed);
   std::string places;
   for (const CopyList& list : lists)
     places += list.place + '\n';

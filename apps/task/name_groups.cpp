@@ -193,6 +193,7 @@ SharedGroups shared_groups(const RecordGroups& a, const RecordGroups& b) {
 }
 
 SharedGroups divided_groups(const RecordGroups& groups, const std::vector<DataSplit>& sides) {
+  if (sides.empty()) return {};
   std::vector<std::optional<DataSplit>> side_of(groups.names.size());
   std::vector<bool> known(groups.names.size(), false);
   SharedGroups divided;

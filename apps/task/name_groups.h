@@ -81,7 +81,7 @@ struct SharedGroups {
 /// Those that are in both, by name.
 SharedGroups shared_groups(const RecordGroups& a, const RecordGroups& b);
 
-/// Those that a division divides, which says of every record what it is for.
+/// Those that a division divides, which says of every record what it is for; empty: there is none.
 SharedGroups divided_groups(const RecordGroups& groups, const std::vector<DataSplit>& sides);
 
 /// What is judged, `section`, must have other groups than what is learnt. Throws DataError.

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <headrace/engine/base/export.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -18,29 +16,28 @@ struct FileStamp {
 };
 
 /// Of the file that `file` or the link of that name leads to. Throws as file_failed() does.
-HEADRACE_API FileStamp file_stamp(const std::filesystem::path& file);
+FileStamp file_stamp(const std::filesystem::path& file);
 /// Of an open file; all 0 where the system does not tell.
-HEADRACE_API FileStamp open_stamp(int descriptor) noexcept;
+FileStamp open_stamp(int descriptor) noexcept;
 
 /// Throws a PipelineError, which no rule for bad samples passes over, where the two differ: with
 /// `name` (printable), sizes and times.
-HEADRACE_API void require_unchanged(const std::string& name, const FileStamp& opened,
-                                    const FileStamp& now);
+void require_unchanged(const std::string& name, const FileStamp& opened, const FileStamp& now);
 
 /// 64 bits (CRC-32C, CRC-32) of a file's size and of 64 KiB at its head, middle and tail, or of the
 /// whole where it is no longer than those. Equal files agree; others do by chance only, or where
 /// they differ between the stretches. Any thread. Throws as file_failed() does, DataError where the
 /// file ends early.
-HEADRACE_API std::uint64_t content_sample(const std::filesystem::path& file);
+std::uint64_t content_sample(const std::filesystem::path& file);
 
 /// The same of all its bytes.
-HEADRACE_API std::uint64_t content_sum(const std::filesystem::path& file);
+std::uint64_t content_sum(const std::filesystem::path& file);
 
 /// A hash of what files are now, whatever their names: their stamps, and content_sample() of 64 of
 /// them, evenly spread; one that cannot be read counts as empty. So many `threads` look at once.
 /// Throws ResourceError where the process lacks descriptors.
-HEADRACE_API std::uint64_t mark_of_files(
-    std::size_t count, const std::function<std::filesystem::path(std::size_t)>& file,
-    int threads = 1);
+std::uint64_t mark_of_files(std::size_t count,
+                            const std::function<std::filesystem::path(std::size_t)>& file,
+                            int threads = 1);
 
 }  // namespace headrace::inline v1::detail

@@ -83,7 +83,8 @@ KeyFolder::KeyFolder(int spoilt, const std::string& more) : TrainingFolder(confi
   std::vector<float> features = array_rows(records, values, 3);
   for (float& value : features)
     value /= 10.0F;
-  if (spoilt >= 0) features[static_cast<std::size_t>(spoilt * values)] = std::nanf("");
+  for (int i = 0; spoilt >= 0 && i < values; ++i)  // together more than a float can be
+    features[static_cast<std::size_t>(spoilt * values + i)] = 3e38F;
   std::vector<std::int32_t> labels;
   for (int i = 0; i < records; ++i)
     labels.push_back(i % 3);

@@ -43,7 +43,7 @@ class KeyRun {
 /// 48 vectors of 6 values in three classes, as features.h5, and a configuration for them.
 class KeyFolder : public TrainingFolder {
  public:
-  /// `spoilt`: a record of the training with values that are not numbers; -1: none.
+  /// `spoilt`: a record of the training that no network bears; -1: none.
   explicit KeyFolder(int spoilt = -1, const std::string& more = {});
 
   /// Trains with these keys of the section `training`, or, with a dot, of others.

@@ -79,7 +79,7 @@ std::vector<fs::path> TrainingFolder::runs(const std::string& parent) const {
   std::vector<fs::path> found;
   if (!fs::exists(path() / parent)) return found;
   for (const auto& entry : fs::directory_iterator(path() / parent))
-    found.push_back(entry.path());
+    if (entry.path().filename() != "listings") found.push_back(entry.path());
   return found;
 }
 

@@ -46,7 +46,7 @@ test_symbols() {
   local shared header
   for header in engine/device/internal/device_objects engine/device/internal/kernel engine/base/internal/atomic_file \
     engine/base/internal/folder_lock engine/base/internal/open_module engine/base/internal/plain_file \
-    engine/base/internal/crc32c engine/base/internal/proc_files monitor/detail/event_record \
+    engine/base/internal/crc32c engine/base/internal/home_process engine/base/internal/proc_files monitor/detail/event_record \
     monitor/system/detail/watch_pace; do
     shared+=":$here/../../$header.h"
   done

@@ -31,7 +31,7 @@ bool ends_with(const std::string& name, const char* end) {
 }
 
 // The weights of the Python script, in the type that is asked for.
-void fill(const Network& network, at::ScalarType type) {
+void fill_as_script(const Network& network, at::ScalarType type) {
   for (NamedTensor& item : network.parameters()) {
     const at::Tensor filled =
         item.tensor.dim() > 1
@@ -72,7 +72,7 @@ std::vector<double> seen(const at::Tensor& output) {
 void check_outputs(const Reference& reference, at::ScalarType type, double tolerance) {
   CAPTURE(reference.name);
   const auto network = make_nnunet(reference.residual, reference.options);
-  fill(*network, type);
+  fill_as_script(*network, type);
   const at::Tensor images = hashed_fill("images", reference.sizes, 0.0, 1.0).to(type);
   const std::vector<at::Tensor> outputs = all_outputs(*network, images);
   REQUIRE(outputs.size() == reference.outputs.size());
@@ -131,7 +131,7 @@ TEST_CASE("gradients are nnU-Net's") {
   for (const Reference& reference : references) {
     CAPTURE(reference.name);
     const auto network = make_nnunet(reference.residual, reference.options);
-    fill(*network, at::kDouble);
+    fill_as_script(*network, at::kDouble);
     at::Tensor loss = at::zeros({}, at::kDouble);
     std::size_t index = 0;
     for (const at::Tensor& output :
@@ -215,8 +215,8 @@ TEST_CASE("without deep supervision there is one output, of the same parameters"
     options.deep_supervision = false;
     const auto without = make_nnunet(reference.residual, options);
     CHECK(listing(*with) == listing(*without));
-    fill(*with, at::kDouble);
-    fill(*without, at::kDouble);
+    fill_as_script(*with, at::kDouble);
+    fill_as_script(*without, at::kDouble);
     const at::Tensor images = hashed_fill("images", reference.sizes, 0.0, 1.0);
     const Output output = without->outputs(images);
     CHECK(output.deep.empty());
@@ -248,7 +248,7 @@ TEST_CASE("the channels-last layout and bfloat16 stay near the same logits") {
   for (const Reference& reference : references) {
     CAPTURE(reference.name);
     const auto network = make_nnunet(reference.residual, reference.options);
-    fill(*network, at::kFloat);
+    fill_as_script(*network, at::kFloat);
     const at::Tensor images = hashed_fill("images", reference.sizes, 0.0, 1.0).to(at::kFloat);
     const at::Tensor logits = network->forward(images);
     const double scale = logits.abs().mean().item<double>();

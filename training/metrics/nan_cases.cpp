@@ -17,10 +17,11 @@ constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
 
 // The largest of each row is NaN where one of its values is: nothing of the size of all is made.
 at::Tensor rows_with_nan(const at::Tensor& values) {
-  if (values.dim() < 2) return values.isnan();
+  const auto is_nan = [](const at::Tensor& some) { return some.ne(some); };  // isnan() lacks meta
+  if (values.dim() < 2) return is_nan(values);
   std::vector<std::int64_t> axes(static_cast<std::size_t>(values.dim() - 1));
   std::iota(axes.begin(), axes.end(), 1);
-  return at::amax(values, axes).isnan();
+  return is_nan(at::amax(values, axes));
 }
 
 }  // namespace

@@ -35,9 +35,9 @@ at::Tensor weight_of(const Example& example, const std::vector<Term>& terms) {
   return {};
 }
 
-// Nothing of nothing.
+// Nothing of nothing. Of counts a quotient would be float32, whatever the losses are.
 at::Tensor share(const at::Tensor& part, const at::Tensor& whole) {
-  return at::where(whole == 0, 0.0, part / whole);
+  return at::where(whole == 0, 0.0, part.to(at::kDouble) / whole);
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ at::Tensor Update::weighed(const at::Tensor& mean, const Forward& forward) {
   weight_ = weight_.defined() ? weight_ + weight : weight;
   if (!by_rows || forward.rows > most_rows_) raise_base(weight);
   most_rows_ = std::max(most_rows_, forward.rows);
-  return mean * share(weight, base_);
+  return mean * share(weight, base_).to(mean.scalar_type());
 }
 
 void Update::raise_base(const at::Tensor& weight) {
@@ -100,7 +100,7 @@ void Update::scale_gradients(const at::Tensor& factor) {
   std::vector<at::Tensor> gradients;
   for (const at::Tensor& parameter : optimizer_.parameters())
     if (parameter.grad().defined()) gradients.push_back(parameter.grad());
-  if (!gradients.empty()) at::_foreach_mul_(gradients, factor);
+  if (!gradients.empty()) at::_foreach_mul_(gradients, factor.to(gradients.front().scalar_type()));
 }
 
 void Update::drop() {

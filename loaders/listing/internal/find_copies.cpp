@@ -52,6 +52,7 @@ class Comparison {
     FoundCopies found;
     std::vector<Candidate> alike = of_one_size();
     found.compared = alike.size();
+    if (alike.empty()) return found;
     recall(alike);
     if (forecast_ == 0.0 && compare(alike, false)) {
       const auto large =
@@ -76,9 +77,9 @@ class Comparison {
 
   std::vector<Candidate> of_one_size() const {
     std::vector<Candidate> all;
-    all.reserve(search_.records);
     for (std::size_t i = 0; i < search_.records; ++i)
-      all.push_back({.bytes = search_.bytes(i), .record = i});
+      if (const std::uint64_t bytes = search_.bytes(i); bytes > 0)
+        all.push_back({.bytes = bytes, .record = i});
     keep_alike(all);
     return all;
   }

@@ -75,6 +75,8 @@ void KeptSums::keep() {
   fresh_.erase(last, end);
   kept_ = std::exchange(fresh_, {});
   changed_ = false;
+  std::error_code failed;
+  std::filesystem::create_directories(file_.parent_path(), failed);
   try {
     ListingWriter out(file_.native());
     out.text(heading);

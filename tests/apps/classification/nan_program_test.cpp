@@ -3,6 +3,7 @@
 #include <headrace/tests/apps/training_runs.h>
 #include <headrace/tests/support/content_of.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <string>
@@ -22,7 +23,7 @@ using headrace::test::write_array;
 
 namespace fs = std::filesystem;
 
-constexpr int records = 24;
+constexpr int nan_records = 24;
 constexpr float huge = 3e38F;  // finite, but not what a network makes of it
 
 // Each part lies in a folder: x.npy, and in BAD_PART one whose record 5 holds `bad`.
@@ -37,15 +38,14 @@ struct Parts : TrainingFolder {
             "threads: {torch: 1, loader: 1}\nmemory: {measure: false}\n"
             "training: {batch: 4, epochs: 2}\n") {
     std::vector<std::int64_t> labels;
-    for (int i = 0; i < records; ++i)
+    for (int i = 0; i < nan_records; ++i)
       labels.push_back(i % 2);
     for (const std::string part : {"train", "validation", "test"}) {
-      std::vector<float> rows = array_rows(records, 3, 2);
+      std::vector<float> rows = array_rows(nan_records, 3, 2);
       for (const std::string& folder : {part, "bad_" + part}) {
         write_array<float>(path() / folder / "x.npy", "24, 3", rows);
         write_array<std::int64_t>(path() / folder / "y.npy", "24,", labels);
-        rows[15] = bad;
-        rows[16] = -bad;
+        std::fill_n(rows.begin() + 15, 3, bad);
       }
     }
   }

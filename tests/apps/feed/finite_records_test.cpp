@@ -18,15 +18,15 @@ using app::finite_records;
 namespace {
 
 constexpr std::int64_t rows = 9;
-constexpr std::int64_t values = 5;
+constexpr std::int64_t row_values = 5;
 
 template <class T>
 std::shared_ptr<const Source> records(T bad) {
-  std::vector<T> all(rows * values, T{});
-  all[7 * values + 2] = bad;
+  std::vector<T> all(rows * row_values, T{});
+  all[7 * row_values + 2] = bad;
   std::vector<std::int64_t> labels(rows, 1);
   return std::make_shared<const Table>(
-      std::vector<TableColumn>{{"array", Tensor::of<T>(all, {rows, values})},
+      std::vector<TableColumn>{{"array", Tensor::of<T>(all, {rows, row_values})},
                                {"label", Tensor::of<std::int64_t>(labels, {rows})}},
       "features");
 }

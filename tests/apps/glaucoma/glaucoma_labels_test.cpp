@@ -24,12 +24,12 @@ using headrace::Tensor;
 using headrace::test::contains;
 using headrace::test::TemporaryFolder;
 
-constexpr std::int64_t rows = 75;
+constexpr std::int64_t label_rows = 75;
 
 /// Everything in training but the last fifteen records.
 Tensor split() {
-  Tensor values = Tensor::zeros(DType::uint8, {rows});
-  for (std::int64_t i = 60; i < rows; ++i)
+  Tensor values = Tensor::zeros(DType::uint8, {label_rows});
+  for (std::int64_t i = 60; i < label_rows; ++i)
     values.data<std::uint8_t>()[i] = 1;
   return values;
 }
@@ -51,15 +51,15 @@ headrace::bfloat16_t element(std::int64_t value) {
 template <class T>
 Tensor class_numbers(const Shape& shape) {
   Tensor labels = Tensor::empty(headrace::dtype_of<T>, shape);
-  for (std::int64_t i = 0; i < rows; ++i)
+  for (std::int64_t i = 0; i < label_rows; ++i)
     labels.data<T>()[i] = element<T>(i % 5);
   return labels;
 }
 
 template <class T>
 Tensor one_hot(std::int64_t columns = 5) {
-  Tensor labels = Tensor::empty(headrace::dtype_of<T>, {rows, columns});
-  for (std::int64_t i = 0; i < rows * columns; ++i)
+  Tensor labels = Tensor::empty(headrace::dtype_of<T>, {label_rows, columns});
+  for (std::int64_t i = 0; i < label_rows * columns; ++i)
     labels.data<T>()[i] = element<T>(i % columns == i / columns % 5 ? 1 : 0);
   return labels;
 }
@@ -116,7 +116,7 @@ std::string refusal_of_row(const std::array<float, 5>& row) {
 }  // namespace
 
 TEST_CASE("class numbers of any integer type are the classes, [N] and [N, 1]") {
-  for (const Shape& shape : {Shape{rows}, Shape{rows, 1}}) {
+  for (const Shape& shape : {Shape{label_rows}, Shape{label_rows, 1}}) {
     check_classes(class_numbers<std::uint8_t>(shape));
     check_classes(class_numbers<std::int8_t>(shape));
     check_classes(class_numbers<std::uint16_t>(shape));
@@ -150,13 +150,14 @@ TEST_CASE("labels of another shape or kind are refused with what came and a way 
   CHECK(contains(seven, "uint8 [75, 7]"));
   CHECK(contains(seven, "convert"));
   CHECK(contains(labels_refusal(one_hot<float>(2)), "float32 [75, 2]"));
-  CHECK(contains(labels_refusal(class_numbers<float>({rows})), "float32 [75]"));
-  CHECK(contains(labels_refusal(class_numbers<double>({rows, 1})), "float64 [75, 1]"));
-  CHECK(contains(labels_refusal(class_numbers<std::uint8_t>({rows, 1, 1})), "uint8 [75, 1, 1]"));
+  CHECK(contains(labels_refusal(class_numbers<float>({label_rows})), "float32 [75]"));
+  CHECK(contains(labels_refusal(class_numbers<double>({label_rows, 1})), "float64 [75, 1]"));
+  CHECK(contains(labels_refusal(class_numbers<std::uint8_t>({label_rows, 1, 1})),
+                 "uint8 [75, 1, 1]"));
 }
 
 TEST_CASE("a class number outside 0 to 4 is refused with its record, of the test split too") {
-  Tensor labels = class_numbers<std::int64_t>({rows});
+  Tensor labels = class_numbers<std::int64_t>({label_rows});
   for (const std::int64_t wrong :
        {std::int64_t{5}, std::int64_t{-1}, std::numeric_limits<std::int64_t>::min()}) {
     labels.data<std::int64_t>()[62] = wrong;
@@ -164,7 +165,7 @@ TEST_CASE("a class number outside 0 to 4 is refused with its record, of the test
     CHECK(contains(said, "/labels[62]"));
     CHECK(contains(said, "got " + std::to_string(wrong)));
   }
-  Tensor large = class_numbers<std::uint64_t>({rows, 1});
+  Tensor large = class_numbers<std::uint64_t>({label_rows, 1});
   large.data<std::uint64_t>()[7] = std::numeric_limits<std::uint64_t>::max();
   CHECK(contains(labels_refusal(large), "got 18446744073709551615"));
 }

@@ -27,7 +27,7 @@ const std::string eyes = "<group>_left|<group>_right";
 
 void write_file(const fs::path& file) {
   fs::create_directories(file.parent_path());
-  std::ofstream(file) << "x";
+  std::ofstream(file) << file;  // no file is a copy of another
 }
 
 /// Of patient 0 and so on, graded 0 to 2: an eye is often of another grade than its fellow.
@@ -134,7 +134,7 @@ TEST_CASE("a pattern over names is of lists, pairs, packs and .npy files, too") 
       write_file(root / "masks" / (std::to_string(patient) + side + ".png"));
       test::write_array<float>(
           root / "npy" / (patient % 2 == 0 ? "a" : "b") / (std::to_string(patient) + side + ".npy"),
-          "2", std::vector<float>{1.0F, 2.0F});
+          "2", std::vector<float>{static_cast<float>(patient), static_cast<float>(side[1])});
     }
   data = eye_data(root / "images");
   data.train.source = app::RecordsIn::pairs;
