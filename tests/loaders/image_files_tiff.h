@@ -31,7 +31,7 @@ struct TiffSpec {
   std::vector<std::uint16_t> palette = {};  ///< red values, then green, then blue
 };
 
-namespace detail {
+namespace tiff_parts {
 
 struct TiffMemory {
   std::vector<std::uint8_t> bytes;
@@ -123,9 +123,9 @@ inline void tiff_tags(TIFF* tiff, const TiffSpec& spec) {
   }
 }
 
-}  // namespace detail
+}  // namespace tiff_parts
 
-namespace detail {
+namespace tiff_parts {
 
 inline void tiff_blocks(TIFF* tiff, const TiffSpec& spec, const Pixels& rows) {
   const int columns = spec.tile > 0 ? spec.tile : spec.width;
@@ -149,22 +149,22 @@ inline void tiff_blocks(TIFF* tiff, const TiffSpec& spec, const Pixels& rows) {
   }
 }
 
-}  // namespace detail
+}  // namespace tiff_parts
 
 /// `rows` packed from the highest bit on, 16-bit values big end first, samples together; the same
 /// on all pages.
 inline Bytes encode_tiff(const TiffSpec& spec, const Pixels& rows) {
-  detail::TiffMemory memory;
+  tiff_parts::TiffMemory memory;
   const char mode[] = {'w', spec.big_endian ? 'b' : 'l', spec.big ? '8' : '4', 'm', '\0'};
   TIFF* tiff = TIFFClientOpen(
-      "test", mode, &memory, detail::tiff_read, detail::tiff_write, detail::tiff_seek,
+      "test", mode, &memory, tiff_parts::tiff_read, tiff_parts::tiff_write, tiff_parts::tiff_seek,
       [](thandle_t) { return 0; },
-      [](thandle_t h) { return toff_t{static_cast<detail::TiffMemory*>(h)->bytes.size()}; },
+      [](thandle_t h) { return toff_t{static_cast<tiff_parts::TiffMemory*>(h)->bytes.size()}; },
       [](thandle_t, void**, toff_t*) { return 0; }, [](thandle_t, void*, toff_t) {});
   for (int page = 0; page < spec.pages; ++page) {
-    detail::tiff_tags(tiff, spec);
+    tiff_parts::tiff_tags(tiff, spec);
     if (page > 0) TIFFSetField(tiff, TIFFTAG_SUBFILETYPE, spec.further);
-    detail::tiff_blocks(tiff, spec, rows);
+    tiff_parts::tiff_blocks(tiff, spec, rows);
     if (page + 1 < spec.pages) TIFFWriteDirectory(tiff);
   }
   TIFFClose(tiff);
