@@ -148,7 +148,7 @@ ExitCode pack_as_data_set(const PackVolumesOptions& options, std::size_t memory)
 
 /// A file, or what a folder holds, as it is now, and what is made of it.
 std::uint64_t mark_of(const fs::path& path, const PackVolumesOptions& options) {
-  const std::vector<std::string> files = files_of_volume(fs::canonical(path));
+  const std::vector<std::string> files = files_of_volume(path);
   std::string text =
       fmt::format("{} {} {} {} {}", options.dataset, options.median, options.labels,
                   fmt::join(options.spacing, ","),
@@ -156,7 +156,7 @@ std::uint64_t mark_of(const fs::path& path, const PackVolumesOptions& options) {
                       files.size(), [&files](std::size_t i) { return fs::path(files[i]); },
                       threads_of(options.threads)));
   for (const std::string& file : files)
-    text += "\n" + file;
+    text += "\n" + fs::canonical(file).native();
   return hash_name(text);
 }
 

@@ -129,9 +129,14 @@ ExitCode evaluate(const EvaluateOptions& options, const std::vector<Job>& jobs,
                                              .seen = seen_of(ensemble, records)},
                                             ensemble, team, *evaluation);
   if (report.samples == 0)
-    throw DataError("[evaluate] " + options.data.string() + " must hold samples, got none");
+    throw DataError("[evaluate] " + (own ? "the run's own test" : options.data.string()) +
+                    " must hold samples, got none");
   if (const std::string seen = seen_text(report); !seen.empty())
     log_data(headrace::LogLevel::warning, seen);
+  if (own && !report.seen)
+    log_data(headrace::LogLevel::warning,
+             "[evaluate] the run has kept no list of its records: whether its data are divided as "
+             "then is not known, and this test may hold records that it has learnt from");
   if (!options.output.empty()) output.write(evaluation_json(report));
   if (gallery) worst.write(worst_png(gallery->result()));
   std::fputs(evaluation_text(report).c_str(), stdout);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include <ATen/ops/amax.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/upsample_linear1d.h>
@@ -60,7 +59,7 @@ void MaskWriter::add(const training::Cases& cases, std::span<const training::Ten
   const auto* side = sides.const_data_ptr<std::int64_t>();
   const at::Tensor present =
       cases.example.present.defined() ? cases.example.present.cpu() : at::Tensor();
-  const at::Tensor nan = at::amax(scores, {1, 2, 3}).isnan().cpu();
+  const at::Tensor nan = training::rows_with_nan(scores).cpu();
   for (std::int64_t row = 0; row < scores.size(0); ++row) {
     if (present.defined() && !present[row].item<bool>()) continue;
     const std::string& picture = cases.origins[static_cast<std::size_t>(row)].file;

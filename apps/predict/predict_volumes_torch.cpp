@@ -12,8 +12,6 @@
 #include <stop_token>
 #include <vector>
 
-#include <ATen/ops/amax.h>
-
 namespace headrace::inline v1::app {
 namespace {
 
@@ -85,7 +83,7 @@ class VolumesPrediction {
           "[predict] volumes need scores [1, classes, z, y, x] of a volume whose "
           "number is known; this kind has others");
     const auto number = static_cast<std::size_t>(cases.origins.front().index);
-    if (at::amax(scores).isnan().item<bool>()) {
+    if (training::rows_with_nan(scores).item<bool>()) {
       const NnUNetCase& one = seen_.cases.at(number);
       output.leave_out(prediction_name(one));
       if (nothing_.cases++ == 0) nothing_.first = one.name;

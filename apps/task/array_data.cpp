@@ -220,7 +220,7 @@ Shape without_last_channel(const Shape& record) {
 }
 
 std::int64_t channels_of(const Shape& record) {
-  return without_last_channel(record).rank() == 2 ? 1 : record[0];
+  return record.rank() == 2 ? 1 : record[0];
 }
 
 std::string require_dataset(const fs::path& file, const std::string& name, const std::string& key) {

@@ -199,8 +199,8 @@ ChannelStatistics statistics_of(const std::vector<Sums>& blocks,
 ChannelStatistics statistics_of_arrays(const Source& arrays,
                                        const std::vector<std::int64_t>& rows) {
   const std::vector<std::int64_t> some = evenly_spread(rows, most_arrays);
-  const auto channels =
-      static_cast<std::size_t>(channels_of(arrays.fields().at(array_field).shape));
+  const auto channels = static_cast<std::size_t>(
+      channels_of(without_last_channel(arrays.fields().at(array_field).shape)));
   Sample first;
   const std::vector<double> origin = origin_of(values_of(arrays, some.front(), first), channels);
   std::vector<Sums> blocks((some.size() + block_arrays - 1) / block_arrays);

@@ -1,7 +1,6 @@
 #include <headrace/apps/run/data_log.h>
 #include <headrace/apps/task/duplicates.h>
 #include <headrace/engine/base/error.h>
-#include <headrace/engine/base/printable.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/loaders/file/file_identity.h>
 #include <headrace/loaders/listing/internal/find_copies.h>
@@ -240,6 +239,7 @@ std::vector<Copies::Line> Copies::lines() const {
 
 void Copies::tell() const {
   for (const auto& [level, line] : lines()) {
+    if (sets_.empty() && settings_.rule == Duplicates::error) throw DataError(line);
     if (sets_.empty()) {
       log_data(level, line);
     } else if (settings_.rule == Duplicates::error) {

@@ -135,7 +135,7 @@ void KnownRecords::add(const PlacedList& records, RecordUse use) {
       own.push_back(i);
       files.add(place.name, place.bytes);
       uses += static_cast<char>(use);
-      all += std::min(place.bytes, sampled_bytes);
+      all += std::clamp<std::uint64_t>(place.bytes, 4 << 10, sampled_bytes);  // opening costs, too
       continue;
     }
     auto one = std::ranges::find_if(shared, [&](const Shared& known) {

@@ -90,14 +90,17 @@ void require_part(const std::vector<std::int64_t>& part, const char* name, const
   if (!part.empty()) return;
   const std::set<std::int64_t> groups(records.groups.begin(), records.groups.end());
   throw DataError(fmt::format(
-      "[split] {}: must leave records for the {}, but {} records{} leave none; give it {}", key,
+      "[split] {}: must leave records for the {}, but {} records{} leave none; give it {}{}", key,
       name, records.size,
       groups.empty()
           ? ""
           : fmt::format(" in {} group{} that stay{} whole (data.split.group, data.duplicates)",
                         groups.size(), groups.size() == 1 ? "" : "s",
                         groups.size() == 1 ? "s" : ""),
-      key == "data.split.folds" ? "fewer folds" : "a larger share, or 0 to do without"));
+      key == "data.split.folds" ? "fewer folds" : "a larger share, or 0 to do without",
+      groups.empty() ? ""
+                     : "; where copies join groups (a blank picture of every patient, say), take "
+                       "them out, or set data.duplicates: allow"));
 }
 
 std::vector<std::int64_t> joined(const std::vector<std::vector<std::int64_t>>& parts,

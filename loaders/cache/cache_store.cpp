@@ -183,12 +183,16 @@ void CacheStore::keep(const CacheKey& key, const Sample& sample) {
   Table& table = this->table();
   table.misses.fetch_add(1, std::memory_order_relaxed);
   if (table.full || table.failed) return;
+  Table::Stripe& stripe = table.stripe(key);
+  {
+    const std::shared_lock lock(stripe.mutex);
+    if (stripe.find(key) != nullptr) return;
+  }
   const OwnHeap kept;
   Entry entry{.layout = layout_of(sample)};
   const std::size_t bytes = bytes_of(entry);
   if (!reserve(bytes)) return;
   if (store(entry, sample)) {
-    Table::Stripe& stripe = table.stripe(key);
     const std::lock_guard lock(stripe.mutex);
     if (stripe.entries.try_emplace(key, std::move(entry)).second) {
       table.samples.fetch_add(1, std::memory_order_relaxed);

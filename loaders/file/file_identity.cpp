@@ -23,7 +23,7 @@
 namespace headrace::inline v1::detail {
 namespace {
 
-constexpr std::uint64_t stretch = 64 << 10;
+constexpr std::uint64_t stretch = sampled_bytes / 3;
 
 [[noreturn]] void no_file(const std::filesystem::path& file, int error) {
   errno = error;
@@ -83,7 +83,7 @@ std::uint64_t sum_of(const std::filesystem::path& path, bool whole) {
                       "; it is being written, wait for its end");
     sums.add(part);
   };
-  if (whole || bytes <= 3 * stretch) {
+  if (whole || bytes <= sampled_bytes) {
     for (std::uint64_t at = 0; at < bytes; at += stretch)
       add(at, std::min(stretch, bytes - at));
   } else {

@@ -24,6 +24,9 @@ FileStamp open_stamp(int descriptor) noexcept;
 /// `name` (printable), sizes and times.
 void require_unchanged(const std::string& name, const FileStamp& opened, const FileStamp& now);
 
+/// No more of a file is looked at by content_sample().
+inline constexpr std::uint64_t sampled_bytes = 3 * (64 << 10);
+
 /// 64 bits (CRC-32C, CRC-32) of a file's size and of 64 KiB at its head, middle and tail, or of the
 /// whole where it is no longer than those. Equal files agree; others do by chance only, or where
 /// they differ between the stretches. Any thread. Throws as file_failed() does, DataError where the

@@ -140,7 +140,9 @@ void ImageDecoder::decode_labels(const ImageWindow& window, const LabelTarget& t
 void ImageDecoder::decode(const ImageWindow& window, const Target& target) {
   FormatDecoder& decoder = opened();
   const bool plain = header_.orientation == 1 && !target.flip && is_whole(window, target, header_);
-  require_room({}, 1);
+  // Of four components the whole is held beside the target.
+  const bool held = plain && header_.components == 4;
+  require_room(held ? Region{.width = header_.width, .height = header_.height} : Region{}, 1);
   if (plain && decoder.decode_whole(target.rgb)) return;
   detail::StoredWindow stored =
       detail::to_stored(window, target.height, target.width, target.flip, header_);

@@ -11,8 +11,8 @@ namespace headrace::inline v1 {
 HEADRACE_API bool is_image_file(const std::filesystem::path& file);
 
 /// The image files below a folder, at any depth and sorted by path, or one image file: pictures of
-/// which nothing is known. Names that begin with a dot are left out. Field: "image", the file's
-/// bytes (ragged uint8).
+/// which nothing is known. Hidden names are left out; what begins as a JPEG, PNG or WebP is taken
+/// whatever its name. Field: "image", the file's bytes (ragged uint8).
 class HEADRACE_API ImageFiles final : public ListedImages {
  public:
   /// Throws ConfigError where there is no such file or folder, it holds no image, or a link leaves

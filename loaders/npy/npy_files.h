@@ -9,7 +9,7 @@
 namespace headrace::inline v1 {
 
 /// The .npy files below a folder, at any depth and sorted by path, or one .npy file: arrays of
-/// which nothing is known. Names that begin with a dot are left out. Headers are read when it is
+/// which nothing is known. Hidden names are left out. Headers are read when it is
 /// constructed.
 class HEADRACE_API NpyFiles final : public ListedArrays {
  public:

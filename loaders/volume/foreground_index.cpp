@@ -50,7 +50,7 @@ ForegroundKey key_of(const CachedVolume& labels, const std::filesystem::path& fi
   for (const std::int64_t label : wanted)
     add(label);
   const std::array files{file, nifti_partner(file)};
-  const std::size_t count = files[1].empty() || !std::filesystem::exists(files[1]) ? 1 : 2;
+  const std::size_t count = files[1].empty() ? 1 : 2;
   add(detail::mark_of_files(count, [&files](std::size_t i) { return files[i]; }));
   const detail::FileStamp stamp = detail::file_stamp(file);
   return {stamp.bytes, stamp.modified_ns, hash_name(text)};

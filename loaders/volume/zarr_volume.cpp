@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/crc32c.h>
+#include <headrace/engine/base/internal/home_process.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/internal/byte_order.h>
 #include <headrace/loaders/volume/detail/array/array_axes.h>
@@ -236,12 +237,15 @@ class ZarrVolume final : public Volume {
   /// kept, and a cache has other chunks of them.
   void require_same(const std::vector<std::int64_t>& place, const std::string& key,
                     const detail::FileStamp& now) const {
-    const std::lock_guard lock(mutex_);
+    Seen& seen = *seen_;
+    const std::lock_guard lock(seen.mutex);
     const std::uint64_t number = number_of(place);
-    if (const auto first = seen_.find(number); first != seen_.end())
+    if (const auto first = seen.files.find(number); first == seen.files.end()) {
+      if (seen.files.size() < detail::most_index_bytes / seen_bytes)
+        seen.files.emplace(number, now);
+    } else if (first->second != now) {
       detail::require_unchanged(name() + "/" + key, first->second, now);
-    else if (seen_.size() < detail::most_index_bytes / seen_bytes)
-      seen_.emplace(number, now);
+    }
   }
 
   /// A chunk may be missing, but not all of the array.
@@ -259,8 +263,11 @@ class ZarrVolume final : public Volume {
   std::size_t chunks_;                // of a file
   mutable detail::KeptIndexes indexes_;
   static constexpr std::size_t seen_bytes = 64;  // with what the container needs
-  mutable std::mutex mutex_;
-  mutable std::unordered_map<std::uint64_t, detail::FileStamp> seen_;  // files, by number
+  struct Seen {
+    std::mutex mutex;
+    std::unordered_map<std::uint64_t, detail::FileStamp> files;  // by number
+  };
+  detail::PerProcess<Seen> seen_;
 };
 
 }  // namespace

@@ -27,6 +27,7 @@ struct TiffSpec {
   int orientation = 1;
   std::vector<std::uint16_t> extra = {EXTRASAMPLE_UNASSALPHA};  ///< of samples beyond the colours
   int pages = 1;
+  int depth = 1;                            ///< ImageDepth
   std::uint32_t further = 0;                ///< what the pages behind the first are
   std::vector<std::uint16_t> palette = {};  ///< red values, then green, then blue
 };
@@ -109,6 +110,7 @@ inline void tiff_tags(TIFF* tiff, const TiffSpec& spec) {
                                                                 : 1))
     TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, static_cast<unsigned>(spec.extra.size()),
                  spec.extra.data());
+  if (spec.depth > 1) TIFFSetField(tiff, TIFFTAG_IMAGEDEPTH, spec.depth);
   if (spec.predictor != 1) TIFFSetField(tiff, TIFFTAG_PREDICTOR, spec.predictor);
   if (!spec.palette.empty()) {
     const std::size_t third = spec.palette.size() / 3;

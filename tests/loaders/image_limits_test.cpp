@@ -78,6 +78,23 @@ TEST_CASE("what a file needs is counted from its header, and refused by name bey
   CHECK(said(tiff, 9_MiB).empty());
 }
 
+TEST_CASE("of a whole JPEG of four components all is counted that is held beside the picture") {
+  const Bytes file =
+      test::encode_jpeg({.width = picture_side, .height = picture_side, .components = 4},
+                        test::picture(picture_side, picture_side, 4));
+  const auto refusal = [&](std::size_t most_bytes) {
+    return test::message_of<DataError>([&] {
+      ImageDecoder& decoder = ImageDecoder::this_thread();
+      decoder.open(file, most_bytes);
+      test::Pixels rgb(std::size_t{3} * picture_side * picture_side);
+      decoder.decode({0, 0, picture_side, picture_side, {0, 0, picture_side, picture_side}},
+                     {.rgb = rgb.data(), .height = picture_side, .width = picture_side});
+    });
+  };
+  CHECK(test::contains(refusal(2_MiB), "sample_limit"));
+  CHECK(refusal(6_MiB).empty());
+}
+
 TEST_CASE("labels by colours count beside the pixels that they are found in") {
   const Bytes file = png(true);
   const std::vector<MaskColour> colours{{.red = 1, .green = 2, .blue = 3, .label = 1}};

@@ -74,6 +74,8 @@ TEST_CASE("bands beyond colours and alpha are refused, none is dropped") {
 
 TEST_CASE("a picture of several pages is refused, its smaller copies and masks are not") {
   const Pixels pixels = test::picture(40, 30, 3);
+  CHECK(tiff_failure(test::encode_tiff({.depth = 2}, pixels)) ==
+        "TIFF: a picture must have one slice, got more; save each slice as a file");
   for (const int tile : {0, 16}) {
     CHECK(
         tiff_failure(test::encode_tiff({.tile = tile, .pages = 3}, pixels)) ==

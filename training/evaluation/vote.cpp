@@ -178,8 +178,10 @@ VoteCounts::VoteCounts(std::vector<VoteMetric> metrics) {
 void VoteCounts::add(const Cases& voted, std::int64_t first) {
   if (!voted.scores.defined() || voted.example.targets.empty()) return ways_.clear();
   const std::int64_t behind = first + case_count(voted);
-  if (seen_ <= first) nan_.add(voted);
-  seen_ = behind;
+  if (seen_ <= first) {
+    nan_.add(voted);
+    seen_ = behind;
+  }
   for (Counted& one : ways_) {
     if (one.behind > first) continue;  // before memory ran out
     one.way.metric->add(voted);

@@ -62,9 +62,9 @@ void SingleLabelMetric::add(const Cases& cases) {
     const at::Tensor top5 = options_.classes > five ? top5_with(scores, target, present) : top5_;
     if (options_.areas || options_.fit_threshold) kept_.add(scores, target, present);
     top5_ = top5;
-    learns_ = false;
   }
   counts_ = counts;
+  learns_ = learns;
 }
 
 at::Tensor SingleLabelMetric::top5_with(const at::Tensor& scores, const at::Tensor& target,
@@ -94,8 +94,8 @@ Figures SingleLabelMetric::figures_of_counts() const {
   const models::ConfusionMatrix matrix = *confusion();
   Figures figures{{"accuracy", models::accuracy(matrix)}};
   if (learns_) return figures;
-  if (top5_.defined()) {
-    const at::Tensor sums = top5_.to(at::kCPU, at::kDouble);
+  if (options_.classes > five) {
+    const at::Tensor sums = top5_.defined() ? top5_.to(at::kCPU, at::kDouble) : at::zeros({2});
     figures.emplace_back("top5", (sums[0] / sums[1]).item<double>());
   }
   figures.emplace_back("balanced_accuracy", models::balanced_accuracy(matrix));
@@ -111,7 +111,9 @@ Figures SingleLabelMetric::result() {
   const KeptRows::OnHost rows = keeps ? kept_.on_host() : KeptRows::OnHost{};
   if (keeps && options_.fit_threshold) decide(rows);
   Figures figures = figures_of_counts();
-  if (keeps && options_.areas) figures.emplace_back("auc", area_of(rows, options_.classes));
+  if (options_.areas && !learns_)
+    figures.emplace_back(
+        "auc", keeps ? area_of(rows, options_.classes) : std::numeric_limits<double>::quiet_NaN());
   if (threshold_) figures.emplace_back(threshold_key, *threshold_);
   return figures;
 }
@@ -128,7 +130,9 @@ TensorMap SingleLabelMetric::state() const {
 
 void SingleLabelMetric::restore(const TensorMap& state) {
   const auto found = state.find("confusion");
-  if (found != state.end()) counts_.restore(found->second);
+  if (found == state.end()) return;
+  counts_.restore(found->second);
+  learns_ = true;
 }
 
 at::Tensor decided_classes(const at::Tensor& scores, const TensorMap& fitted) {
@@ -214,7 +218,11 @@ Figures MultiLabelMetric::result() {
   confusions_.clear();
   for (std::int64_t k = 0; k < options_.labels; ++k)
     confusions_.push_back(learnt_.matrix(k, detail::usual_threshold));
-  return f1_of(confusions_);
+  Figures figures = f1_of(confusions_);
+  if (learnt_.state().defined()) return figures;
+  figures.emplace_back("exact_match", std::numeric_limits<double>::quiet_NaN());
+  if (options_.areas) figures.emplace_back("auc", std::numeric_limits<double>::quiet_NaN());
+  return figures;
 }
 
 Figures MultiLabelMetric::figures_of_rows() {

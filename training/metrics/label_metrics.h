@@ -59,7 +59,7 @@ class HEADRACE_API SingleLabelMetric final : public Metric {
   SingleLabelOptions options_;
   std::optional<double> given_;      // the threshold, by a validation
   std::optional<double> threshold_;  // that decided
-  bool learns_ = true;
+  bool learns_ = false;
   models::ConfusionAccumulator counts_;             // of the largest scores
   std::optional<models::ConfusionMatrix> decided_;  // behind the threshold
   KeptRows kept_;

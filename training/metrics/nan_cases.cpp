@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
 
+}  // namespace
+
 // The largest of each row is NaN where one of its values is: nothing of the size of all is made.
 at::Tensor rows_with_nan(const at::Tensor& values) {
   const auto is_nan = [](const at::Tensor& some) { return some.ne(some); };  // isnan() lacks meta
@@ -23,8 +25,6 @@ at::Tensor rows_with_nan(const at::Tensor& values) {
   std::iota(axes.begin(), axes.end(), 1);
   return is_nan(at::amax(values, axes));
 }
-
-}  // namespace
 
 std::string NoNumbers::words(std::int64_t of) const {
   return "NaN for " + std::to_string(cases) + " of " + std::to_string(of) + " records, the first " +

@@ -43,6 +43,9 @@ class HEADRACE_API NanCases {
   bool knows_first_;
 };
 
+/// Of each row of `[N, ...]` whether one of its values is NaN, bool `[N]`, where they are.
+HEADRACE_API at::Tensor rows_with_nan(const at::Tensor& values);
+
 /// What a metric says that has seen a NaN: the same names, and no number.
 HEADRACE_API Figures not_numbers(Figures figures);
 

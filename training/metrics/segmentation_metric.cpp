@@ -61,7 +61,7 @@ SegmentationMetric::SegmentationMetric(SegmentationOptions options)
 
 void SegmentationMetric::add(const Cases& cases) {
   const bool scored = cases.scores.defined();
-  learns_ = learns_ && !scored;
+  learns_ = !scored;
   const at::Tensor& values = scored ? cases.scores : cases.output.main;
   detail::PixelTargets targets =
       detail::pixel_targets(cases.example, options_.target, options_.ignore);
@@ -94,7 +94,9 @@ TensorMap SegmentationMetric::state() const {
 
 void SegmentationMetric::restore(const TensorMap& state) {
   const auto found = state.find("confusion");
-  if (found != state.end()) counts_.restore(found->second);
+  if (found == state.end()) return;
+  counts_.restore(found->second);
+  learns_ = true;
 }
 
 namespace {
@@ -142,7 +144,7 @@ BinarySegmentationMetric::BinarySegmentationMetric(BinarySegmentationOptions opt
 
 void BinarySegmentationMetric::add(const Cases& cases) {
   const bool scored = cases.scores.defined();
-  learns_ = learns_ && !scored;
+  learns_ = !scored;
   const at::Tensor scores = scored ? cases.scores : at::sigmoid(cases.output.main.to(at::kFloat));
   detail::PixelTargets targets =
       detail::pixel_targets(cases.example, options_.target, options_.ignore);
@@ -154,7 +156,8 @@ void BinarySegmentationMetric::add(const Cases& cases) {
 }
 
 double BinarySegmentationMetric::threshold_of(std::int64_t mask) const {
-  if (!options_.fit_thresholds || learns_) return detail::usual_threshold;
+  if (!options_.fit_thresholds || learns_ || !counts_.state().defined())
+    return detail::usual_threshold;
   return given_.empty() ? counts_.best_threshold(mask, options_.goal)
                         : given_[static_cast<std::size_t>(mask)];
 }
@@ -192,7 +195,9 @@ TensorMap BinarySegmentationMetric::state() const {
 
 void BinarySegmentationMetric::restore(const TensorMap& state) {
   const auto found = state.find("probabilities");
-  if (found != state.end()) counts_.restore(found->second);
+  if (found == state.end()) return;
+  counts_.restore(found->second);
+  learns_ = true;
 }
 
 at::Tensor decided_masks(const at::Tensor& scores, const TensorMap& fitted) {

@@ -42,7 +42,7 @@ class HEADRACE_API SegmentationMetric final : public Metric {
 
  private:
   SegmentationOptions options_;
-  bool learns_ = true;
+  bool learns_ = false;
   models::ConfusionAccumulator counts_;
 };
 
@@ -87,7 +87,7 @@ class HEADRACE_API BinarySegmentationMetric final : public Metric {
   BinarySegmentationOptions options_;
   std::vector<double> given_;       // by a validation
   std::vector<double> thresholds_;  // that decided, where they are fitted
-  bool learns_ = true;
+  bool learns_ = false;
   models::ProbabilityHistogram counts_;
   std::vector<models::ConfusionMatrix> confusions_;
 };

@@ -94,6 +94,12 @@ TiffLayout TiffFile::read_layout() {
 
 /// Nothing of a file is dropped: further pages must be smaller copies or masks of the first.
 void TiffFile::check_pages() {
+  constexpr std::uint32_t metamorph = 33629;  // a value for each plane of an STK file
+  std::uint32_t planes = 0;
+  const void* data = nullptr;
+  if (tag<std::uint32_t>(TIFFTAG_IMAGEDEPTH, 1) > 1 ||
+      (TIFFGetField(handle_, metamorph, &planes, &data) == 1 && planes > 1))
+    fail("a picture must have one slice, got more; save each slice as a file");
   if (TIFFLastDirectory(handle_) != 0) return;
   constexpr std::uint32_t extra = FILETYPE_REDUCEDIMAGE | FILETYPE_MASK;
   while (TIFFLastDirectory(handle_) == 0) {

@@ -1,3 +1,4 @@
+#include <headrace/loaders/file/file_identity.h>
 #include <headrace/loaders/internal/in_parallel.h>
 #include <headrace/loaders/listing/internal/find_copies.h>
 #include <headrace/loaders/listing/internal/kept_sums.h>
@@ -11,8 +12,6 @@
 
 namespace headrace::inline v1::detail {
 namespace {
-
-constexpr std::uint64_t sampled_bytes = 3 * (64 << 10);
 
 struct Candidate {
   std::uint64_t bytes = 0;

@@ -130,24 +130,19 @@ void read_rows(const ManifestRequest& request, ManifestText& text, const Manifes
                       " MiB, more than it may; divide the manifest");
 }
 
-/// What is trained on must not be tested on, by another path, a link or a hard link either.
-/// `numbers` are those of its files where it says splits.
-void check_splits(const Manifest& manifest, const std::vector<FileNumber>& numbers,
-                  const std::string& file) {
+/// What is trained on must not be tested on: records of one key(i) are in one split.
+template <class Key>
+void check_splits(const Manifest& manifest, const std::string& file, const Key& key) {
   const std::vector<DataSplit>& splits = manifest.values.splits;
   std::vector<std::size_t> order(splits.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return numbers[i]; });
+  std::ranges::stable_sort(order, {}, key);
   for (std::size_t i = 1; i < order.size(); ++i) {
     const DataSplit a = splits[order[i - 1]];
     const DataSplit b = splits[order[i]];
-    if (a == b || numbers[order[i - 1]] != numbers[order[i]]) continue;
+    if (a == b || key(order[i - 1]) != key(order[i])) continue;
     const std::string_view one = manifest.files.path(order[i - 1]);
     const std::string_view other = manifest.files.path(order[i]);
-    // Some file systems give a number again.
-    std::error_code failed;
-    const fs::path root = manifest.files.root;
-    if (one != other && !fs::equivalent(root / one, root / other, failed)) continue;
     throw ConfigError("[manifest] " + printable(file) + ": " + printable(one) +
                       (one == other ? "" : " and " + printable(other) + " are one file, which") +
                       " must be in one split, got " + std::string(name_of(std::min(a, b))) +
@@ -184,7 +179,9 @@ Manifest read_manifest(const ManifestRequest& request) {
   manifest.files.root = request.root;
   if (!found.mask.empty()) manifest.masks.root = request.root;
   manifest.values = values.finish();
-  check_splits(manifest, numbers, request.file);
+  // By path, and by whatever path, link or hard link: not every file system keeps its numbers.
+  check_splits(manifest, request.file, [&](std::size_t i) { return manifest.files.path(i); });
+  check_splits(manifest, request.file, [&](std::size_t i) { return numbers[i]; });
   manifest.bytes = text.bytes();
   manifest.changed_ns = text.changed_ns();
   manifest.checksum = text.checksum();

@@ -1,4 +1,5 @@
 #include <headrace/apps/feed/finite_records.h>
+#include <headrace/apps/feed/wrapped_source.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/engine/plan/pipeline.h>
@@ -32,22 +33,15 @@ std::shared_ptr<const Source> records(T bad) {
 }
 
 // As a source whose rows are read from a file.
-class FromFile final : public Source {
+class FromFile final : public app::WrappedSource {
  public:
-  explicit FromFile(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
-  std::string name() const override { return source_->name(); }
-  std::int64_t size() const override { return source_->size(); }
-  Schema fields() const override { return source_->fields(); }
-  void read(std::int64_t index, Sample& sample) const override { source_->read(index, sample); }
+  using WrappedSource::WrappedSource;
   bool read_now(std::int64_t index, Sample& sample) const override {
     read(index, sample);
     return true;
   }
   bool blocking() const override { return true; }
-  std::string origin(std::int64_t index) const override { return source_->origin(index); }
-
- private:
-  std::shared_ptr<const Source> source_;
+  bool gathers() const override { return false; }
 };
 
 // How an epoch over it ends.

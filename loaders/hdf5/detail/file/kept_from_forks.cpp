@@ -17,8 +17,11 @@ std::array<std::atomic<int>, 256> in_making;
 const int kept = ::pthread_atfork(nullptr, nullptr, [] {
   for (const std::atomic<int>& file : in_making) {
     if (file.load() == 0) continue;
+    const int descriptor = file.load() - 1;
+    ::close(descriptor);  // so that one is free
     const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    ::dup2(nothing, file.load() - 1);
+    if (nothing == descriptor || nothing < 0) continue;
+    ::dup2(nothing, descriptor);
     ::close(nothing);
   }
 });

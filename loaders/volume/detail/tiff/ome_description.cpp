@@ -105,6 +105,7 @@ void place_planes(const std::vector<std::string_view>& data, std::int64_t pages,
 }  // namespace
 
 bool is_ome_description(std::string_view text) noexcept {
+  text.remove_prefix(std::min(text.find_first_not_of("\xef\xbb\xbf \t\r\n"), text.size()));
   return text.starts_with('<') && (text.find("<OME") != std::string_view::npos ||
                                    text.find(":OME") != std::string_view::npos);
 }

@@ -116,7 +116,7 @@ StackDescription of_tifffile(const nlohmann::json& json, const StackFacts& facts
     to = extent;
   }
   const nlohmann::json& truncated = member(json, "truncated");
-  stack.in_one_piece = truncated.is_boolean() && truncated.get<bool>();
+  stack.in_one_piece = facts.pages == 1 && truncated.is_boolean() && truncated.get<bool>();
   // Series of one page each, as a writer makes them that is given slice after slice.
   if (stack.planes() == 1) stack.slices = facts.pages;
   return stack;

@@ -26,7 +26,7 @@ tmsize_t read_file(thandle_t user, void* to, tmsize_t count) noexcept {
     handle.read_bytes += got;
     return static_cast<tmsize_t>(got);
   } catch (const std::exception&) {
-    return -1;
+    return 0;  // libtiff would set its buffer to zero from the byte before it for -1
   }
 }
 
