@@ -103,7 +103,7 @@ TEST_CASE("both processes have the source's rows, of records kept before the for
 }
 
 TEST_CASE("a cache that other threads are at when the process forks hangs no child" *
-          doctest::skip(cannot_fork)) {
+          doctest::skip(cannot_fork_at_work)) {
   const Cached cached({});
   std::atomic<bool> over{false};
   std::atomic<std::int64_t> wrong{0};

@@ -120,7 +120,7 @@ TEST_CASE("both processes read a table that was made before the fork, at the sam
 }
 
 TEST_CASE("a table that other threads read when the process forks hangs no child" *
-          doctest::skip(cannot_fork)) {
+          doctest::skip(cannot_fork_at_work)) {
   const ForkedTable forked;
   for (const ForkWay& way : fork_ways) {
     CAPTURE(way.dataset);

@@ -16,6 +16,13 @@ constexpr bool cannot_fork = true;  // ThreadSanitizer's runtime does not bear t
 #else
 constexpr bool cannot_fork = false;
 #endif
+/// Beside threads that take memory at that moment, whose locks AddressSanitizer's allocator leaves
+/// locked in a child; the C library's does not.
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool cannot_fork_at_work = true;
+#else
+constexpr bool cannot_fork_at_work = cannot_fork;
+#endif
 
 /// A process that is forked from this one at once and does `work`, which returns a text; an alarm
 /// ends it should it hang. `work` must leave doctest alone: another thread may have held its lock.
