@@ -314,10 +314,11 @@ struct Numbers {
     writer.append("/values", Tensor::of(std::span<const float>(values), Shape{file_records, 4}));
     writer.finish();
   }
-  Loader loader() const {
+  Loader loader(BadSamples::Rule rule = BadSamples::Rule::fail) const {
     return Pipeline::from(Hdf5Table({.file = file,
                                      .fields = {{.dataset = "/values"}},
                                      .residence = Residence::pread}))
+        .on_bad_sample({.rule = rule})
         .batch({.size = batch_rows})
         .build({.prefetch = 1, .runtime = Runtime({.threads = 2, .io_threads = 2})});
   }
@@ -355,7 +356,7 @@ TEST_CASE("an open HDF5 file goes on when its name goes away, and fails when its
     CHECK(message.empty());
   }
   const std::pair<const char*, std::function<void(const fs::path&)>> harms[] = {
-      {"become shorter", [](const fs::path& file) { fs::resize_file(file, 64); }},
+      {"was changed after it was opened", [](const fs::path& file) { fs::resize_file(file, 64); }},
       {"was changed after it was opened",
        [](const fs::path& file) {
          std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
@@ -363,13 +364,15 @@ TEST_CASE("an open HDF5 file goes on when its name goes away, and fails when its
          out.write("\0\0\0", 3);
        }},
   };
-  for (const auto& [says, harm] : harms) {
-    const Numbers data;
-    Loader loader = data.loader();
-    const auto [came, message] = numbers(loader, [&, &harm = harm] { harm(data.file); });
-    CAPTURE(message);
-    CHECK(came < file_records);
-    CHECK(message.find(says) != std::string::npos);
-    CHECK(message.find("numbers.h5") != std::string::npos);
-  }
+  using enum BadSamples::Rule;
+  for (const auto& [says, harm] : harms)
+    for (const BadSamples::Rule rule : {fail, replace, shrink}) {  // no rule hides it
+      const Numbers data;
+      Loader loader = data.loader(rule);
+      const auto [came, message] = numbers(loader, [&, &harm = harm] { harm(data.file); });
+      CAPTURE(message);
+      CHECK(came < file_records);
+      CHECK(message.find(says) != std::string::npos);
+      CHECK(message.find("numbers.h5") != std::string::npos);
+    }
 }

@@ -164,7 +164,7 @@ TEST_CASE("chunks whose rows are all taken at once do not drive others out of th
   std::filesystem::last_write_time(
       path, std::filesystem::file_time_type::clock::now() + std::chrono::hours(1));
   CHECK(gathered(table, rows_of(3))[0] == pick(all, 80, rows_of(3)));  // kept
-  CHECK_THROWS_AS(gathered(table, rows_of(4)), DataError);             // read again
+  CHECK_THROWS_AS(gathered(table, rows_of(4)), PipelineError);         // read again
 }
 
 TEST_CASE("the cache stays within its memory") {

@@ -182,7 +182,7 @@ TEST_CASE("a helper that was ended while it was idle is followed by another") {
   ::kill(helpers().at(0), SIGKILL);
   std::ofstream(path, std::ios::binary | std::ios::app) << "more";
   for (int round = 0; round < 2; ++round) {
-    const std::string message = message_of<DataError>([&] { gathered(rows, indices); });
+    const std::string message = message_of<PipelineError>([&] { gathered(rows, indices); });
     CHECK(contains(message, "layouts.h5 was changed"));
   }
 }

@@ -244,14 +244,14 @@ TEST_CASE("a file that is changed under the table gives an error with its name")
     CHECK_NOTHROW(gathered(table, indices));
     std::filesystem::last_write_time(
         path, std::filesystem::last_write_time(path) + std::chrono::seconds(2));
-    CHECK(contains(message_of<DataError>([&] { gathered(table, indices); }), "honest.h5"));
+    CHECK(contains(message_of<PipelineError>([&] { gathered(table, indices); }), "honest.h5"));
   }
   const auto path = honest(folder);
   const Hdf5Table table(
       {.file = path, .fields = {{.dataset = "x"}}, .residence = Residence::pread});
   std::filesystem::resize_file(path, 5000);
   Sample sample;
-  CHECK(contains(message_of<DataError>([&] { table.read(999, sample); }), "honest.h5"));
+  CHECK(contains(message_of<PipelineError>([&] { table.read(999, sample); }), "honest.h5"));
 }
 
 TEST_CASE("a file that is replaced by another goes on as it was") {

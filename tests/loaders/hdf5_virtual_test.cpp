@@ -220,7 +220,7 @@ TEST_CASE("a source that is changed under the table gives an error with its name
   CHECK_NOTHROW(gathered(table, indices));
   const auto source = folder / "source.h5";
   fs::last_write_time(source, fs::last_write_time(source) + std::chrono::seconds(2));
-  CHECK(contains(message_of<DataError>([&] { gathered(table, indices); }), "source.h5"));
+  CHECK(contains(message_of<PipelineError>([&] { gathered(table, indices); }), "source.h5"));
 }
 
 }  // namespace headrace::test

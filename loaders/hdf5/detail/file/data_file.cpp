@@ -74,12 +74,13 @@ void DataFile::read(void* to, std::size_t bytes, std::uint64_t offset) const {
 
 void DataFile::require_unchanged() const {
   if (times() == opened_) return;
-  throw DataError(printable(path_.native()) +
-                  " was changed after it was opened; leave data files alone while they are "
-                  "read, or replace them by renaming a new one");
+  throw PipelineError(printable(path_.native()) +
+                      " was changed after it was opened; leave data files alone while they are "
+                      "read, or replace them by renaming a new one");
 }
 
 void DataFile::fail_read(int error) const {
+  if (error == 0) require_unchanged();
   throw DataError(printable(path_.native()) + " could not be read (" +
                   (error != 0 ? std::strerror(error) : "it has become shorter") +
                   "); check the disk and that nobody changes the file");

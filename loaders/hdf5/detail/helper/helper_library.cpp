@@ -214,9 +214,10 @@ std::vector<std::byte> HelperLibrary::describe_there(const DatasetRequest& reque
 void HelperLibrary::describe_again(const Described& before) {
   const std::vector<std::byte> answer = describe_there(before.request);
   if (libdeflate_crc32(0, answer.data(), answer.size()) == before.sum) return;
-  throw DataError("[hdf5] " + printable(file_->path().native()) +
-                  ": it or a file that it takes data from was changed after it was opened; leave "
-                  "data files alone while they are read, or open them again");
+  throw PipelineError(
+      "[hdf5] " + printable(file_->path().native()) +
+      ": it or a file that it takes data from was changed after it was opened; leave "
+      "data files alone while they are read, or open them again");
 }
 
 Hdf5Dataset HelperLibrary::describe(const DatasetRequest& request) {
