@@ -118,10 +118,17 @@ TEST_CASE("a kept listing holds nothing of what is in the files: what is there n
   CHECK(std::string(static_cast<const char*>(file.raw()), file.bytes()) == "AAA");
   sample.reset();
   CHECK((!images.read_now(0, sample) || std::memcmp(sample["image"].raw(), "AAA", 3) == 0));
+  // Of another length it is listed anew, by the next who opens it.
   test::make_file(folder.root / "data/cat/a.jpg", "AAAA");
-  CHECK(folder.cached());
   CHECK(contains(test::message_of<DataError>([&] { images.read(0, sample); }),
                  "3 bytes as when it was listed, got 4"));
+  CHECK_FALSE(folder.cached());
+  CHECK(folder.log.has("data/cat/a.jpg has changed"));
+  const ImageFolder again(folder.root / "data", {.listing = {.cache = folder.cache()}});
+  sample.reset();
+  again.read(0, sample);
+  CHECK(sample["image"].bytes() == 4);
+  CHECK(folder.cached());
 }
 
 TEST_CASE("a listing made in the moment of a change is not kept") {

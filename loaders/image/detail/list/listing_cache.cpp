@@ -4,6 +4,7 @@
 #include <headrace/loaders/image/detail/list/listing_cache.h>
 #include <headrace/loaders/image/detail/list/listing_check.h>
 #include <headrace/loaders/image/image_formats.h>
+#include <headrace/loaders/internal/in_parallel.h>
 #include <headrace/loaders/listing/internal/label_names.h>
 #include <headrace/loaders/listing/internal/listing_file.h>
 
@@ -21,6 +22,8 @@ namespace {
 
 // A folder that changed while it was listed may change again without its time showing it.
 constexpr std::int64_t too_fresh_ns = 100'000'000;
+// Files of a kept listing whose sizes are looked at; of more that would take as long as to list.
+constexpr std::size_t most_looked_at = 200'000;
 
 std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -133,6 +136,18 @@ std::string key_of(const ListingSubject& subject) {
   return key;
 }
 
+// Of files that were overwritten in place, which changes no folder's time.
+void require_sizes(const FileTable& files) {
+  in_parallel(files.size(), [&files](std::size_t i) {
+    const std::string path = files.root + '/' + std::string(files.path(i));
+    struct stat status {};
+    if (::stat(path.c_str(), &status) == 0 &&
+        static_cast<std::uint64_t>(status.st_size) == files.bytes[i])
+      return;
+    throw UnusableListing(printable(path) + " has changed");
+  });
+}
+
 ImageListing load(const std::string& cache, const ListingSubject& subject) {
   ListingReader in(cache);
   const std::string key = key_of(subject);
@@ -155,6 +170,9 @@ ImageListing load(const std::string& cache, const ListingSubject& subject) {
   }
   ImageListing listing = read_listing(in);
   check_listing(listing, proofs);
+  if (listing.images.size() > most_looked_at) return listing;
+  require_sizes(listing.images);
+  require_sizes(listing.masks);
   return listing;
 }
 
