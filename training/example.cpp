@@ -124,7 +124,7 @@ Example with_target(const Batch& batch, at::Device device, Example example,
     return as_tensor(batch[name]).to(device, /*non_blocking=*/true);
   };
   example.rows = batch.valid_rows();
-  if (batch.has("valid")) example.present = field("valid").to(at::kBool);
+  example.present = present_rows(batch, device);
   if (!batch.has(target.name)) return example;
   const std::string other = target.name + std::string(partner);
   example.mixed = batch.has(other);
@@ -160,14 +160,28 @@ std::int64_t counted_rows(const Example& example) {
   return 0;
 }
 
+at::Tensor present_rows(const Batch& batch, at::Device device) {
+  if (!batch.has("valid") || batch.valid_rows() == batch.size()) return {};
+  return as_tensor(batch["valid"]).to(device, /*non_blocking=*/true).to(at::kBool);
+}
+
+std::vector<std::int64_t> unread_rows(const Batch& batch) {
+  std::vector<std::int64_t> rows;
+  const at::Tensor present = present_rows(batch, at::kCPU);
+  if (!present.defined()) return rows;
+  const std::vector<Origin> origins = batch.origins();
+  for (std::int64_t row = 0; row < batch.size(); ++row)
+    if (origins[static_cast<std::size_t>(row)].position >= 0 && !present[row].item<bool>())
+      rows.push_back(row);
+  return rows;
+}
+
 Example example_of_fields(const Batch& batch, at::Device device) {
-  Example example{.rows = batch.valid_rows()};
+  Example example{.present = present_rows(batch, device), .rows = batch.valid_rows()};
   for (const std::string& name : batch.names()) {
+    if (name == "valid") continue;
     const at::Tensor tensor = as_tensor(batch[name]).to(device, /*non_blocking=*/true);
-    if (name == "valid")
-      example.present = tensor.to(at::kBool);
-    else
-      (is_target(name) ? example.targets : example.inputs).emplace(name, tensor);
+    (is_target(name) ? example.targets : example.inputs).emplace(name, tensor);
   }
   example.mixed = example.targets.contains(share_field);
   return example;

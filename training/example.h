@@ -41,6 +41,14 @@ HEADRACE_API const at::Tensor& only(const TensorMap& tensors, const char* what);
 /// read: that waits for the device.
 HEADRACE_API std::int64_t counted_rows(const Example& example);
 
+/// `[N]` bool on the device: rows that hold samples, by the batch's field "valid"; undefined where
+/// all do.
+HEADRACE_API at::Tensor present_rows(const Batch& batch, at::Device device);
+
+/// Rows that a rule for bad samples has left out; those that fill up an epoch's last batch are
+/// none. Waits for the device where there are some.
+HEADRACE_API std::vector<std::int64_t> unread_rows(const Batch& batch);
+
 /// Fields by their names: "valid" is `present`; "label", "mask", "target" and their plurals, and
 /// what mixing adds ("lambda", "..._partner"), are targets; all others are inputs. Copies to the
 /// device what is not there, and changes nothing.

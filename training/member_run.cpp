@@ -70,12 +70,16 @@ class MemberRun {
   }
 
  private:
-  Loader build(Pipeline pipeline) const { return std::move(pipeline).build(options_.loaders); }
+  Loader build(Pipeline pipeline, const BadSamples& rule) const {
+    return std::move(pipeline).on_bad_sample(rule).build(options_.loaders);
+  }
 
   std::optional<Loader> evaluation_loader(Split split, const Stage& stage) const {
     if (!course_->evaluates(split)) return std::nullopt;
-    return build(course_->evaluation(
-        split, {.batch = evaluation_batch(stage), .device = options_.deliver_to}));
+    Pipeline records = course_->evaluation(
+        split, {.batch = evaluation_batch(stage), .device = options_.deliver_to});
+    return build(std::move(records).named(split == Split::test ? "test" : "validation"),
+                 options_.unread);
   }
 
   void start_from_best(std::size_t number) {
@@ -110,7 +114,8 @@ class MemberRun {
     network_->checkpoint(stage.checkpointed);
     if (number > 0 && !last && stage.start == StartFrom::best) start_from_best(number);
     Loader train =
-        build(course_->train(stage, {.batch = stage.batch, .device = options_.deliver_to}));
+        build(course_->train(stage, {.batch = stage.batch, .device = options_.deliver_to}),
+              options_.bad_samples);
     std::optional<Loader> validation = evaluation_loader(Split::validation, stage);
     Optimizer optimizer(parameter_groups(stage, network_->parameters()), stage.optimizer);
     if (stage.keep_moments && !last) optimizer.adopt_state(std::exchange(moments_, {}));
@@ -242,6 +247,10 @@ class MemberRun {
                  stop);
     if (!evaluation) return {.status = RunStatus::interrupted};
     if (callbacks_.on_test) callbacks_.on_test(*evaluation);
+    if (evaluation->unread.cases > 0) {
+      result.unread = evaluation->unread.words(evaluation->samples);
+      warn("test: " + result.unread);
+    }
     result.test = evaluation->figures;
     result.confusion = evaluation->confusion;
     if (evaluation->no_numbers.cases > 0) {
@@ -249,7 +258,8 @@ class MemberRun {
           "test: the network gives " + evaluation->no_numbers.words(evaluation->samples);
       return result;
     }
-    MemberScores scores = keeper.result();
+    // What a member says of records that it could not read is nothing to vote by.
+    MemberScores scores = evaluation->unread.cases > 0 ? MemberScores() : keeper.result();
     scores.fitted = std::move(fitted);
     write_member_scores(store_.folder(), scores);
     return result;

@@ -41,9 +41,12 @@ struct MemberCallbacks {
 struct MemberOptions {
   std::filesystem::path folder = {};  ///< of the member's checkpoints
   at::Device device = at::kCPU;
-  Device deliver_to = {};      ///< the same, as the loader knows it
-  LoaderOptions loaders = {};  ///< of all three
-  std::uint64_t seed = 0;      ///< the network's is this plus the member's index
+  Device deliver_to = {};       ///< the same, as the loader knows it
+  LoaderOptions loaders = {};   ///< of all three
+  BadSamples bad_samples = {};  ///< records to train on that cannot be read
+  /// Records to judge that cannot be read. `shrink`: figures are of the others.
+  BadSamples unread = {};
+  std::uint64_t seed = 0;  ///< the network's is this plus the member's index
   std::int64_t checkpoint_every = 0;
   int failed_saves = 3;
   std::int64_t trial_steps = 0;  ///< see TrainerOptions; of the test, batches
@@ -66,6 +69,7 @@ struct MemberResult {
   /// could be judged there are no best weights and no test; where the network gives no numbers of
   /// the test there are no scores for a vote.
   std::string refused = {};
+  std::string unread = {};  ///< `UnreadRecords::words` of the test; empty: all could be read
   std::optional<models::ConfusionMatrix> confusion = {};  ///< of the test, if its metric has one
 };
 

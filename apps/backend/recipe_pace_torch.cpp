@@ -109,6 +109,7 @@ class RecipeRun::StagePace {
     network_->freeze_norms(stage_.frozen_norms);
     network_->checkpoint(stage_.checkpointed);
     Loader loader = course_->train(stage_, {.batch = stage_.batch, .device = run_.device_.device})
+                        .on_bad_sample(run_.job_.config->bad_samples.in_training({}))
                         .build(run_.loader_options());
     if (options_.before_reading) options_.before_reading();
     PaceResult result{.input = options_.input, .stage = stage_.name};

@@ -83,6 +83,8 @@ training::MemberOptions RecipeRun::member_options(const training::Member& member
           .device = torch_device(device_.device),
           .deliver_to = device_.device,
           .loaders = loader_options(),
+          .bad_samples = job_.config->bad_samples.in_training(bad_samples_log(folder)),
+          .unread = unread_records(bad_samples_log(folder)),
           .seed = job_.config->seed,
           .checkpoint_every = job_.config->training.checkpoint_every,
           .trial_steps = trial_steps(),
@@ -91,6 +93,12 @@ training::MemberOptions RecipeRun::member_options(const training::Member& member
           .notes = {{"job", job_.name},
                     {"configuration", job_.learnt},
                     {"configuration_hash", identity_hash(job_.identity)}}};
+}
+
+// In the run's folder, beside that of the checkpoints; a trial has none.
+std::filesystem::path RecipeRun::bad_samples_log(const std::filesystem::path& checkpoints) const {
+  return trial_ != nullptr ? std::filesystem::path()
+                           : checkpoints.parent_path() / "bad_samples.jsonl";
 }
 
 void RecipeRun::keep_records(const training::Member& member,
@@ -140,6 +148,7 @@ FoldOutcome RecipeRun::train(std::int64_t index, const std::filesystem::path& fo
                       .test = by_name(result.test),
                       .confusion = named(result.confusion, classes)};
   if (!result.refused.empty()) outcome.refused = result.refused;
+  if (!result.unread.empty()) outcome.unread = result.unread;
   write_fold_outcome(options.folder, outcome);
   return outcome;
 }
@@ -251,6 +260,8 @@ std::optional<RecipeRun::Seen> RecipeRun::look_at_test(const std::vector<trainin
       team.course()
           .evaluation(training::Split::test,
                       {.batch = training::evaluation_batch(pass.stage), .device = device_.device})
+          .named("test")
+          .on_bad_sample(unread_records(bad_samples_log(folder)))
           .build(loader_options());
   GalleryKeeper gallery(
       *recipe_, team.course(), team.fitted(),

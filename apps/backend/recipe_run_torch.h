@@ -48,6 +48,7 @@ class RecipeRun final : public TrainingRun {
   training::MemberOptions member_options(const training::Member& member,
                                          const std::filesystem::path& folder) const;
   const training::Member& member(std::int64_t index) const;
+  std::filesystem::path bad_samples_log(const std::filesystem::path& checkpoints) const;
   // Which records a member learns from, beside its weights.
   void keep_records(const training::Member& member, const std::filesystem::path& folder) const;
   std::vector<training::Member> done_members(const std::filesystem::path& folder) const;

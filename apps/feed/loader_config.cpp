@@ -74,7 +74,8 @@ void describe(Fields& fields, LoaderData& data) {
     return keys.only({images, manifest, pairs, pack}, "images, manifest, pairs or pack");
   };
   describe_cache(fields, data.cache, of_images());
-  describe(fields, data.decode, of_images());
+  describe_check(fields, data.decode.check, false, of_images());
+  describe_sample_limit(fields, data.decode.sample_limit, of_images());
   describe_prefetch(fields, data.prefetch);
 }
 

@@ -1,6 +1,7 @@
 #include <headrace/apps/feed/loader_settings.h>
 
 #include <utility>
+#include <vector>
 
 namespace headrace::inline v1::app {
 
@@ -45,22 +46,75 @@ void describe(Fields& fields, PlantedDelays& delay) {
   fields.key("consumer", delay.consumer, doc("added to each step of the consumer"));
 }
 
+BadSamples BadSampleSettings::in_training(std::filesystem::path log) const {
+  return {.rule = rule,
+          .most = most > 0 ? most : -1,
+          .most_share = most_share,
+          .log = std::move(log),
+          .setting = "data.bad_samples"};
+}
+
+BadSamples BadSampleSettings::before_training() const {
+  return rule == BadSamples::Rule::fail ? in_training({}) : unread_records({});
+}
+
+BadSamples unread_records(std::filesystem::path log) {
+  return {.rule = BadSamples::Rule::shrink, .log = std::move(log)};
+}
+
+namespace {
+
+void describe(Fields& fields, BadSampleSettings& settings) {
+  using enum BadSamples::Rule;
+  fields.choice("rule", settings.rule, {{"fail", fail}, {"replace", replace}, {"shrink", shrink}},
+                {.doc = "fail: the run ends and names it; replace: another record is trained on in "
+                        "its place; shrink: its row counts nowhere"});
+  const auto counted = [&settings](std::string doc) {
+    return KeyOptions{.doc = std::move(doc),
+                      .used_if = [&settings] { return settings.rule != fail; },
+                      .used_when = "data.bad_samples.rule is replace or shrink"};
+  };
+  KeyOptions of_most =
+      counted("more of them end the run, to which each epoch adds its own; 0: any number");
+  of_most.min = 0.0;
+  fields.key("most", settings.most, std::move(of_most));
+  KeyOptions of_share = counted("a larger share of an epoch's samples ends the run");
+  of_share.min = 0.0;
+  of_share.max = 1.0;
+  fields.key("most_share", settings.most_share, std::move(of_share));
+}
+
+}  // namespace
+
+void describe_bad_samples(Fields& fields, BadSampleSettings& settings) {
+  fields.section("bad_samples", [&](Fields& f) { describe(f, settings); },
+                 {.doc = "records to train on that cannot be read; of those to judge such are left "
+                         "out of all figures, and said. All are listed in bad_samples.jsonl",
+                  .main = "rule"});
+}
+
 void DecodeSettings::apply(DecodeImage& decode) const {
-  decode.check_first_epoch = check == FileCheck::first_epoch;
+  decode.check_first_epoch = check == FileCheck::decode;
   if (sample_limit) decode.sample_limit = sample_limit->value;
 }
 
-void describe(Fields& fields, DecodeSettings& settings, KeyOptions options) {
-  KeyOptions of_check = options;
-  of_check.doc =
-      "first_epoch: each file is read to its end once, so that damage which no crop sees is found";
-  fields.choice("check", settings.check,
-                {{"off", FileCheck::off}, {"first_epoch", FileCheck::first_epoch}},
-                std::move(of_check));
+void describe_check(Fields& fields, FileCheck& check, bool judges, KeyOptions options) {
+  using enum FileCheck;
+  std::vector<Choice<FileCheck>> choices{{"none", none}, {"quick", quick}, {"decode", decode}};
+  if (!judges) choices.erase(choices.begin() + 1);
+  options.doc = judges ? "of the files of validation and test, before the first step; quick: head "
+                         "and end, where these are odd all of it, for 2 minutes at most; decode: "
+                         "all of them whole, and each picture to train on in the first epoch"
+                       : "decode: each file is read to its end once, so that damage which no crop "
+                         "sees is found";
+  fields.choice("check", check, std::move(choices), std::move(options));
+}
+
+void describe_sample_limit(Fields& fields, std::optional<Bytes>& limit, KeyOptions options) {
   options.doc =
       "most that decoding one file may take; null: an eighth of the memory over the loader's "
       "threads, at most 512MiB";
-  fields.key("sample_limit", settings.sample_limit, std::move(options));
+  fields.key("sample_limit", limit, std::move(options));
 }
 
 DecodeSettings with_limit(DecodeSettings settings, const std::optional<Bytes>& memory,

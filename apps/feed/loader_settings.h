@@ -2,8 +2,10 @@
 
 #include <headrace/apps/config/fields.h>
 #include <headrace/engine/base/export.h>
+#include <headrace/engine/plan/options.h>
 #include <headrace/loaders/image/decode_image.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 
@@ -45,20 +47,41 @@ HEADRACE_API void describe(Fields& fields, ThreadSettings& threads, bool trains)
 /// The section `delay`.
 HEADRACE_API void describe(Fields& fields, PlantedDelays& delay);
 
-/// When a file is read to its end, whatever part of it is wanted.
-enum class FileCheck : unsigned char { off, first_epoch };
+/// The section `data.bad_samples`: what is done about records to train on that cannot be read.
+struct BadSampleSettings {
+  BadSamples::Rule rule = BadSamples::Rule::fail;
+  std::int64_t most = 0;    ///< of a run; 0: any number
+  double most_share = 0.1;  ///< of an epoch's samples
+
+  /// For loaders of these records. Each case is written to `log`; empty: none is.
+  BadSamples in_training(std::filesystem::path log) const;
+  /// For those that look at these records before: what would not end a training is left out.
+  BadSamples before_training() const;
+};
+
+/// The same for records to judge: those that cannot be read are left out of all figures.
+BadSamples unread_records(std::filesystem::path log);
+
+/// The key `bad_samples`, a section.
+HEADRACE_API void describe_bad_samples(Fields& fields, BadSampleSettings& settings);
+
+/// How far files are looked at before they are needed: see describe().
+enum class FileCheck : unsigned char { none, quick, decode };
 
 /// The keys of the section `data` that say how far files of pictures are trusted.
 struct DecodeSettings {
-  FileCheck check = FileCheck::off;
+  FileCheck check = FileCheck::none;
   std::optional<Bytes> sample_limit{};  ///< what decoding one file may take; none: by the memory
 
   /// Says so to a decoder.
   void apply(DecodeImage& decode) const;
 };
 
-/// The keys `data.check` and `data.sample_limit`; `options` says of which sources.
-void describe(Fields& fields, DecodeSettings& settings, KeyOptions options = {});
+/// The key `data.check`; `judges`: some records are judged. `options` says of which sources.
+void describe_check(Fields& fields, FileCheck& check, bool judges, KeyOptions options = {});
+
+/// The key `data.sample_limit`, likewise.
+void describe_sample_limit(Fields& fields, std::optional<Bytes>& limit, KeyOptions options = {});
 
 /// The same with a limit for a run that may hold `memory`, and decodes with `threads`.
 DecodeSettings with_limit(DecodeSettings settings, const std::optional<Bytes>& memory,

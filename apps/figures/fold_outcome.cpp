@@ -30,6 +30,7 @@ void fields(of_type<FoldOutcome> auto& outcome, const auto& field) {
   field("validation", outcome.validation);
   field("test", outcome.test);
   field.if_there("refused", outcome.refused);
+  field.if_there("unread", outcome.unread);
 }
 
 namespace {
@@ -83,7 +84,8 @@ std::string outcome_text(const FoldOutcome& outcome) {
     text += fmt::format("selected at epoch {} by validation {} {:.4f}\n", outcome.best_epoch + 1,
                         name, find(outcome.validation, outcome.selected_by).value_or(NAN));
   return text + other_figures("validation", outcome.validation, outcome.selected_by) +
-         other_figures("test", outcome.test, outcome.selected_by);
+         other_figures("test", outcome.test, outcome.selected_by) +
+         (outcome.unread ? "  test: " + *outcome.unread + '\n' : std::string());
 }
 
 // "folds" where all are called "fold ...".

@@ -23,6 +23,7 @@ struct FoldOutcome {
   Confusion confusion{};                       ///< of the test
   /// Why its weights and figures cannot be believed: it counts in no mean and in no vote.
   std::optional<std::string> refused{};
+  std::optional<std::string> unread{};  ///< how many of the test's records no figure knows
 };
 
 /// Those that are not refused.

@@ -19,7 +19,6 @@ namespace headrace::inline v1::app {
 namespace {
 
 constexpr std::size_t most_lines = 20;
-constexpr int most_of_12_bits = 16;  // 4095 of 65535, of 255
 
 std::span<const std::byte> file_of(const Sample& sample, std::string_view field) {
   const Tensor& tensor = sample[field];
@@ -63,7 +62,7 @@ void add(Survey& survey, const ImageSource& source, std::int64_t index, Look loo
   survey.heights.push_back(look.header.shown_height());
   if (look.header.components == 1) ++survey.grey;
   if (look.header.orientation != 1) ++survey.turned;
-  if (look.header.brightest <= most_of_12_bits) ++survey.dim;
+  if (look.header.is_dim()) ++survey.dim;
   if (source.has_masks()) ++survey.masks;
   for (const std::int64_t label : source.label_set(index))
     ++survey.class_counts[static_cast<std::size_t>(label)];

@@ -38,6 +38,7 @@ struct RunSettings {
   bool tensorboard = true;     ///< event files in the run folder
   std::int64_t log_every = 0;  ///< steps between rows of metrics.jsonl; 0: a time
   ThreadSettings threads;
+  BadSampleSettings bad_samples;  ///< a key of the section `data`
   PlantedDelays delay;
   Node smoke;  ///< see smoke_document()
 };

@@ -12,7 +12,7 @@ namespace headrace::inline v1::app {
 namespace {
 
 // Keys and sections that another value may be given when a run goes on.
-constexpr std::array<std::string_view, 26> free_keys{"runs",
+constexpr std::array<std::string_view, 28> free_keys{"runs",
                                                      "smoke",
                                                      "tensorboard",
                                                      "log_every",
@@ -26,6 +26,8 @@ constexpr std::array<std::string_view, 26> free_keys{"runs",
                                                      "data.stage",
                                                      "data.cache",
                                                      "data.listings",
+                                                     "data.bad_samples",
+                                                     "data.check",
                                                      "data.duplicates_within",
                                                      "data.prefetch",
                                                      "training.evaluation_batch",

@@ -5,6 +5,8 @@
 #include <headrace/apps/learn/task_recipe_torch.h>
 #include <headrace/apps/task/array_data.h>
 #include <headrace/apps/task/channel_statistics.h>
+#include <headrace/apps/task/check_judged.h>
+#include <headrace/apps/task/check_masks.h>
 #include <headrace/apps/task/find_arrays.h>
 #include <headrace/apps/task/find_data.h>
 #include <headrace/apps/task/network_torch.h>
@@ -73,14 +75,15 @@ std::vector<ChannelStatistics> PictureRecipe::resolve() const {
   const Normalise& normalise = task_.image.normalise;
   const auto of = [&](const SplitParts& member) {
     if (arrays())
-      return array_statistics(task_.array, channels_of(record_),
-                              [&] { return statistics_of_arrays(arrays_of, member.train); });
+      return array_statistics(task_.array, channels_of(record_), [&] {
+        return statistics_of_arrays(arrays_of, member.train, config_->bad_samples);
+      });
     if (std::holds_alternative<NormaliseAsWeights>(normalise))
       return statistics_of_weights(task_.model);
     if (const auto* values = std::get_if<NormaliseBy>(&normalise))
       return ChannelStatistics{.mean = values->mean, .std = values->std};
     if (std::holds_alternative<NormaliseAsImageNet>(normalise)) return imagenet_statistics();
-    return statistics_of(records_.train.source, member.train, task_.image);
+    return statistics_of(records_.train.source, member.train, task_.image, config_->bad_samples);
   };
   const bool by_data = arrays() ? std::holds_alternative<NormaliseAsData>(task_.array.normalise)
                                 : std::holds_alternative<NormaliseAsData>(normalise);
@@ -154,7 +157,11 @@ monitor::MemoryForecast PictureRecipe::plan() {
 }
 
 std::uint64_t PictureRecipe::open() {
+  if (mask_) check_masks(records_, feed(), config_->bad_samples);
   load(records_);
+  check_judged(records_, {.decode = task_.data.decode,
+                          .must_be_sound = config_->bad_samples.rule == BadSamples::Rule::fail,
+                          .listings = task_.data.listings});
   return records_.resident_bytes();
 }
 

@@ -103,14 +103,11 @@ training::Example VolumeCourse::example(const Batch& batch, const training::Mome
     return as_tensor(batch[name]).to(moment.device, /*non_blocking=*/true);
   };
   training::Example example{.inputs = {{image_field, field(image_field)}},
+                            .present = training::present_rows(batch, moment.device),
                             .rows = batch.valid_rows()};
   const std::string smaller = std::string(label_field) + "_";
   for (const std::string& name : batch.names()) {
-    if (name == "valid") {
-      example.present = field(name).to(at::kBool);
-      continue;
-    }
-    if (name == image_field) continue;
+    if (name == "valid" || name == image_field) continue;
     const bool classes = !parts_.sigmoid && (name == label_field || name.starts_with(smaller));
     example.targets.emplace(name, classes ? field(name).to(at::kLong) : field(name));
   }

@@ -1,6 +1,7 @@
 #include <headrace/apps/backend/confusion_torch.h>
 #include <headrace/apps/backend/ensemble_torch.h>
 #include <headrace/apps/backend/gallery_torch.h>
+#include <headrace/apps/feed/loader_settings.h>
 #include <headrace/apps/learn/placed_records_torch.h>
 #include <headrace/apps/predict/evaluation_report.h>
 #include <headrace/apps/predict/predict_torch.h>
@@ -63,6 +64,7 @@ std::string part_of(const EvaluateOptions& options, Ensemble& ensemble) {
 EvaluationReport report_of(EvaluationReport report, const Ensemble& ensemble, const Team& team,
                            const training::JointEvaluation& evaluation) {
   report.samples = evaluation.samples;
+  report.unread = evaluation.members.front().unread.cases;
   for (std::size_t i = 0; i < evaluation.members.size(); ++i) {
     const training::Evaluation& one = evaluation.members[i];
     const Predictor& member = ensemble.members()[i];
@@ -78,6 +80,14 @@ EvaluationReport report_of(EvaluationReport report, const Ensemble& ensemble, co
                             .figures = vote.figures,
                             .confusion = named(vote.confusion, ensemble.class_names())});
   return report;
+}
+
+// How many of how many.
+std::string samples_of(const EvaluationReport& report) {
+  const std::string judged = std::to_string(report.samples);
+  if (report.unread == 0) return judged + " samples";
+  return judged + " of " + std::to_string(report.samples + report.unread) +
+         " samples (the others could not be read)";
 }
 
 // Names the members that give no numbers.
@@ -114,7 +124,10 @@ ExitCode evaluate(const EvaluateOptions& options, const std::vector<Job>& jobs,
   if (!own) records = ensemble.recipe().test_on(options.data, options.split);
   const Team team = own ? ensemble.ready_on_own_test(records) : ensemble.ready(records);
   require_pictures(options, ensemble, team);
-  Loader loader = team.course().evaluation(training::Split::test, ensemble.feed(team)).build();
+  Loader loader = team.course()
+                      .evaluation(training::Split::test, ensemble.feed(team))
+                      .on_bad_sample(unread_records({}))
+                      .build({.log = &warn_of_data});
   training::EvaluationOptions pass = team.options(ensemble.device());
   std::optional<GalleryKeeper> gallery;
   if (!options.worst.empty()) {
@@ -140,8 +153,7 @@ ExitCode evaluate(const EvaluateOptions& options, const std::vector<Job>& jobs,
   if (!options.output.empty()) output.write(evaluation_json(report));
   if (gallery) worst.write(worst_png(gallery->result()));
   std::fputs(evaluation_text(report).c_str(), stdout);
-  std::fprintf(stderr, "evaluate: %lld samples%s\n", static_cast<long long>(report.samples),
-               ensemble.votes().c_str());
+  std::fprintf(stderr, "evaluate: %s%s\n", samples_of(report).c_str(), ensemble.votes().c_str());
   return end_of(*evaluation, ensemble);
 }
 

@@ -122,11 +122,9 @@ std::string seen_text(const EvaluationReport& report) {
 }
 
 std::string evaluation_json(const EvaluationReport& report) {
-  ordered_json json{{"data", nullptr},
-                    {"split", report.split},
-                    {"samples", report.samples},
-                    {"seen", nullptr},
-                    {"members", ordered_json::array()}};
+  ordered_json json{{"data", nullptr},           {"split", report.split},
+                    {"samples", report.samples}, {"unread", report.unread},
+                    {"seen", nullptr},           {"members", ordered_json::array()}};
   if (!report.data.empty()) json["data"] = report.data.string();
   if (report.seen)
     json["seen"] = {{"records", report.seen->records},

@@ -25,6 +25,7 @@ struct EvaluationReport {
   std::string split{};                ///< the part that was judged
   std::optional<SeenRecords> seen{};  ///< of these; none: it is not known
   std::int64_t samples = 0;           ///< that count with one member at least
+  std::int64_t unread = 0;            ///< records that could not be read: no figure knows them
   std::vector<Line> members{};
   std::vector<Line> votes{};  ///< of all members together, the way that decides first
 };

@@ -33,6 +33,10 @@ void log_data(headrace::LogLevel level, std::string_view line) {
   }
 }
 
+void warn_of_data(headrace::LogLevel level, std::string_view line) {
+  if (level == headrace::LogLevel::warning) log_data(level, line);
+}
+
 DataLogGuard::DataLogGuard(LogCallback to) : before_(std::move(to)) {
   const std::lock_guard lock(receiver().mutex);
   receiver().to.swap(before_);

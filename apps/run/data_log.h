@@ -10,6 +10,9 @@ namespace headrace::inline v1::app {
 /// error. Any thread.
 void log_data(headrace::LogLevel level, std::string_view line);
 
+/// The same of warnings alone: for loaders, which say how they are built, too.
+void warn_of_data(headrace::LogLevel level, std::string_view line);
+
 /// While it lives, lines of sources go to `to`, from any thread, one at a time; then again to where
 /// they went before. Guards end in the reverse of their order.
 class DataLogGuard {

@@ -1,4 +1,5 @@
 #include <headrace/apps/feed/augment.h>
+#include <headrace/apps/run/data_log.h>
 #include <headrace/apps/task/array_data.h>
 #include <headrace/apps/task/array_values.h>
 #include <headrace/apps/task/channel_statistics.h>
@@ -37,7 +38,8 @@ ChannelStatistics imagenet_statistics() {
 }
 
 ChannelStatistics statistics_of(const std::shared_ptr<const Source>& pictures,
-                                const std::vector<std::int64_t>& rows, const ImageSettings& image) {
+                                const std::vector<std::int64_t>& rows, const ImageSettings& image,
+                                const BadSampleSettings& bad) {
   const auto some = std::make_shared<const Subset>(pictures, evenly_spread(rows, most_pictures));
   const int side = image.decode.side;
   const DecodeImage decode{.crop = ResizeTo{.height = side, .width = side}};
@@ -46,7 +48,8 @@ ChannelStatistics statistics_of(const std::shared_ptr<const Source>& pictures,
                       .then(make_prepare(image.prepare, decode.schema(some->fields()), {}))
                       .named("statistics")
                       .batch({.size = 16, .tail = Tail::shorter})
-                      .build();
+                      .on_bad_sample(bad.before_training())
+                      .build({.log = &warn_of_data});
   // Whole numbers: the sums are the same in every order.
   std::array<std::uint64_t, picture_channels> sum{};
   std::array<std::uint64_t, picture_channels> squares{};
@@ -54,8 +57,11 @@ ChannelStatistics statistics_of(const std::shared_ptr<const Source>& pictures,
   for (Batch& batch : loader.epoch(0)) {
     const Tensor& images = batch["image"];
     const auto* level = images.data<std::uint8_t>();
-    const auto count = static_cast<std::size_t>(images.shape().elements()) / picture_channels;
-    for (std::size_t i = 0; i < count; ++i)
+    // Rows that are left out are zero.
+    const auto count = static_cast<std::size_t>(side) * static_cast<std::size_t>(side) *
+                       static_cast<std::size_t>(batch.valid_rows().value());
+    const auto all = static_cast<std::size_t>(images.shape().elements()) / picture_channels;
+    for (std::size_t i = 0; i < all; ++i)
       for (std::size_t c = 0; c < picture_channels; ++c) {
         const std::uint64_t value = level[i * picture_channels + c];
         sum[c] += value;
@@ -63,6 +69,9 @@ ChannelStatistics statistics_of(const std::shared_ptr<const Source>& pictures,
       }
     pixels += count;
   }
+  if (pixels == 0)
+    throw DataError("[data] " + pictures->name() +
+                    ": image.normalise: dataset must have a picture that can be read, has none");
   ChannelStatistics statistics;
   const auto n = static_cast<double>(pixels);
   for (std::size_t c = 0; c < picture_channels; ++c) {
@@ -147,9 +156,10 @@ std::vector<double> values_of(const Source& arrays, std::int64_t row, Sample& sa
     finite = finite && std::isfinite(value);
   });
   if (!finite)
-    throw DataError(fmt::format(
-        "[data] {}: must hold finite values, got infinite ones or nan; repair or leave it out",
-        arrays.origin(row)));
+    throw DataError(
+        fmt::format("[data] {}: must hold finite values, got infinite ones or nan; "
+                    "repair it, leave it out, or set data.bad_samples.rule: replace",
+                    arrays.origin(row)));
   return values;
 }
 
@@ -163,6 +173,32 @@ void add(Sums& sums, const std::vector<double>& values, const std::vector<double
       sums.squares[c] += value * value;
     }
   sums.count += static_cast<double>(each);
+}
+
+// Takes those out that cannot be read, and says how many; not where there are no others.
+void leave_out_bad(const Source& arrays, std::vector<std::int64_t>& rows) {
+  std::vector<char> good(rows.size(), 0);
+  headrace::detail::in_parallel(rows.size(), static_cast<std::size_t>(usable_cores()),
+                                [&arrays, &rows, &good] {
+                                  return [&, sample = Sample()](std::size_t i) mutable {
+                                    try {
+                                      values_of(arrays, rows[i], sample);
+                                      good[i] = 1;
+                                    } catch (const DataError&) {
+                                      sample.reset();
+                                    }
+                                  };
+                                });
+  std::vector<std::int64_t> others;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (good[i] != 0) others.push_back(rows[i]);
+  if (others.empty() || others.size() == rows.size()) return;
+  log_data(
+      headrace::LogLevel::warning,
+      fmt::format("[data] {} of {} records that mean and deviation are taken of cannot be read "
+                  "or are not finite, they are left out there",
+                  rows.size() - others.size(), rows.size()));
+  rows = std::move(others);
 }
 
 std::vector<double> origin_of(const std::vector<double>& values, std::size_t channels) {
@@ -196,9 +232,10 @@ ChannelStatistics statistics_of(const std::vector<Sums>& blocks,
 
 }  // namespace
 
-ChannelStatistics statistics_of_arrays(const Source& arrays,
-                                       const std::vector<std::int64_t>& rows) {
-  const std::vector<std::int64_t> some = evenly_spread(rows, most_arrays);
+ChannelStatistics statistics_of_arrays(const Source& arrays, const std::vector<std::int64_t>& rows,
+                                       const BadSampleSettings& bad) {
+  std::vector<std::int64_t> some = evenly_spread(rows, most_arrays);
+  if (bad.rule != BadSamples::Rule::fail) leave_out_bad(arrays, some);
   const auto channels = static_cast<std::size_t>(
       channels_of(without_last_channel(arrays.fields().at(array_field).shape)));
   Sample first;

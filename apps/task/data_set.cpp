@@ -221,19 +221,22 @@ void describe(Fields& fields, TaskData& data, bool masks) {
                   "pairs, manifest or pack");
     };
     describe_cache(fields, data.cache, of_pictures());
-    describe(fields, data.decode, of_pictures());
+    describe_sample_limit(fields, data.decode.sample_limit, of_pictures());
   } else {
     const auto of_pictures = [&only] {
       return only([](RecordsIn source) { return !holds_arrays(source); },
                   "images, manifest or pack");
     };
     describe_cache(fields, data.cache, of_pictures());
-    describe(fields, data.decode, of_pictures());
+    describe_sample_limit(fields, data.decode.sample_limit, of_pictures());
     describe_resident(fields, data.resident,
                       only([](RecordsIn source) { return holds_arrays(source); }, "npy or hdf5"));
     describe_stage(fields, data.stage,
                    only([](RecordsIn source) { return source == RecordsIn::hdf5; }, "hdf5"));
   }
+  describe_check(fields, data.decode.check, true,
+                 only([](RecordsIn source) { return source != RecordsIn::volumes; },
+                      "a kind of pictures or arrays"));
   describe_prefetch(fields, data.prefetch);
 }
 

@@ -46,7 +46,7 @@ struct TaskData {
   DuplicateSettings duplicates{};
   std::filesystem::path listings = "runs/listings";  ///< kept between runs; empty: none
   CacheSettings cache{};
-  DecodeSettings decode{};
+  DecodeSettings decode{.check = FileCheck::quick};
   Bytes resident{2ULL << 30};     ///< npy, hdf5: most of each set that is kept in memory
   std::filesystem::path stage{};  ///< hdf5: folder that files are copied to; empty: none
   std::int64_t epoch_size = 0;    ///< samples of an epoch; 0: every record once

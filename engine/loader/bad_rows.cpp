@@ -42,13 +42,14 @@ struct Caught {
 }  // namespace
 
 std::exception_ptr with_stage(const std::string& stage, const Origin& origin,
-                              const std::exception_ptr& cause) noexcept {
+                              const std::exception_ptr& cause,
+                              const std::string& way_out) noexcept {
   try {
     try {
       std::rethrow_exception(cause);
     } catch (...) {
       const Caught caught;
-      const DataError error(stage, origin, caught.text);
+      const DataError error(stage, origin, caught.text + way_out);
       if (caught.about_configuration) std::throw_with_nested(ConfigError(error.what()));
       if (caught.about_resources) std::throw_with_nested(ResourceError(error.what()));
       if (caught.about_device) std::throw_with_nested(DeviceError(error.what()));
@@ -77,10 +78,16 @@ void BlockRunner::judge(const NodePlan& node, Block& block, std::int64_t k, std:
   const Caught caught;
   BadSampleLog::Case bad = bad_case(block, k, stage, caught.text);
   try {
-    const BadSamples::Rule rule = plan_.recipe.bad_samples.rule;
+    const BadSamples& settings = plan_.recipe.bad_samples;
+    const BadSamples::Rule rule = settings.rule;
     if (rule == BadSamples::Rule::fail || !caught.about_data) {
       note(block, bad);
-      fail(block, k, with_stage(bad.stage, bad.origin, caught.error));
+      const bool may_go_on = caught.about_data && !settings.setting.empty();
+      const std::string way_out = may_go_on
+                                      ? "; mend the file, or set " + settings.setting +
+                                            ".rule: replace to take another record in its place"
+                                      : std::string();
+      fail(block, k, with_stage(bad.stage, bad.origin, caught.error, way_out));
     } else if (rule == BadSamples::Rule::shrink) {
       shrink(block, k, bad);
     } else {

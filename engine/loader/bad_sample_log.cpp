@@ -61,23 +61,34 @@ BadSampleLog::Verdict BadSampleLog::add(std::span<const Case> cases, std::int64_
 std::string BadSampleLog::judge(const Case& bad, std::int64_t in_pass,
                                 std::int64_t epoch_samples) const {
   const std::string who = "[" + loader_ + "] " + to_string(bad.origin) + ": ";
+  const std::string setting = rule_.setting.empty() ? "BadSamples" : rule_.setting;
   if (rule_.most >= 0 && count() > rule_.most) {
     return who + "at most " + std::to_string(rule_.most) +
            " bad samples are allowed, this is number " + std::to_string(count()) + " (" +
-           bad.cause + "); mend the data or raise BadSamples.most";
+           bad.cause + "); mend the data or raise " + setting + ".most";
   }
   if (rule_.most_share < 1.0 &&
       static_cast<double>(in_pass) > rule_.most_share * static_cast<double>(epoch_samples)) {
     return who + "at most " + std::to_string(rule_.most_share) + " of " +
            std::to_string(epoch_samples) + " samples may be bad, this is number " +
-           std::to_string(in_pass) + " (" + bad.cause +
-           "); mend the data or raise BadSamples.most_share";
+           std::to_string(in_pass) + " (" + bad.cause + "); mend the data or raise " + setting +
+           ".most_share";
   }
   return {};
 }
 
+// What ends the run is told by its error.
+void BadSampleLog::tell(const Case& bad) const {
+  if (!log_ || (bad.replacement < 0 && rule_.rule != BadSamples::Rule::shrink)) return;
+  log_(LogLevel::warning,
+       "[" + loader_ + "] " + to_string(bad.origin) + ": " + bad.stage + ": " + bad.cause +
+           (bad.replacement < 0
+                ? std::string("; it is left out")
+                : "; sample " + std::to_string(bad.replacement) + " takes its place"));
+}
+
 void BadSampleLog::write(const Case& bad) {
-  if (rule_.log.empty()) return;
+  if (rule_.log.empty()) return tell(bad);
   if (!file_.is_open()) file_.open(rule_.log, std::ios::app);
   const Origin& o = bad.origin;
   file_ << "{\"loader\": " << quoted(loader_) << ", \"stage\": " << quoted(bad.stage)

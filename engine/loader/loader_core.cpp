@@ -13,7 +13,7 @@ LoaderCore::LoaderCore(std::shared_ptr<const Plan> plan)
       pool_(std::make_shared<SlabPool>(plan_->layout, plan_->slabs)),
       recorder_(plan_->stages, plan_->threads(), plan_->options.statistics,
                 runtime_->options().heap_meter != nullptr),
-      bad_samples_(plan_->recipe.bad_samples, plan_->recipe.name),
+      bad_samples_(plan_->recipe.bad_samples, plan_->recipe.name, plan_->options.log),
       runner_(*plan_, *pool_, recorder_),
       ring_(static_cast<std::size_t>(plan_->slabs + plan_->device_slots)),
       queues_(plan_->nodes.size()),

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 
 namespace headrace::inline v1 {
 
@@ -46,9 +47,12 @@ struct BadSamples {
   /// More bad samples in delivered batches than this end the run with a PipelineError; < 0: no
   /// limit.
   std::int64_t most = -1;
-  double most_share = 1.0;      ///< likewise, as a share of an epoch's samples, in one pass over it
-  int attempts = 16;            ///< replacements tried for one row
-  std::filesystem::path log{};  ///< bad_samples.jsonl: one line for every case; empty: none
+  double most_share = 1.0;  ///< likewise, as a share of an epoch's samples, in one pass over it
+  int attempts = 16;        ///< replacements tried for one row
+  /// bad_samples.jsonl: one line for every case; empty: each is a warning to LoaderOptions::log.
+  std::filesystem::path log{};
+  /// What a configuration calls these ("data.bad_samples"), for messages; empty: their names here.
+  std::string setting{};
 };
 
 /// Sizes and limits of one loader; what they come to is in Loader::forecast().

@@ -28,6 +28,8 @@ struct ImageHeader {
   int bits = 8;             ///< of a sample, where there can be 16
   /// The largest of its 8-bit values, of 16-bit pictures that ImageDecoder::check() read.
   int brightest = 255;
+  /// Whether 16 bits hold values of 12: a picture that becomes nearly black.
+  bool is_dim() const { return bits == 16 && brightest <= 16; }
 
   /// Whether showing the picture exchanges its sides.
   bool transposed() const noexcept { return orientation >= 5; }

@@ -93,3 +93,50 @@ TEST_CASE("a log that could not be written goes on once there is space again") {
   std::string line;
   CHECK(std::getline(log, line));
 }
+
+TEST_CASE("messages name the rule as a configuration calls it, where it has one") {
+  Watchdog watchdog("names of the rule");
+  const auto read = [](const BadSamples& rule) {
+    Loader loader = some_bad({12, 25}, rule).build();
+    for (Batch& batch : loader.epoch(0))
+      static_cast<void>(batch);
+  };
+  const std::string key = "data.bad_samples";
+  CHECK_THROWS_WITH_AS(read({.setting = key}),
+                       doctest::Contains("torn; mend the file, or set data.bad_samples.rule: "
+                                         "replace to take another record in its place"),
+                       DataError);
+  CHECK_THROWS_WITH_AS(read({}), doctest::Contains(": torn"), DataError);
+  for (const BadSamples::Rule rule : {BadSamples::Rule::shrink, BadSamples::Rule::replace}) {
+    CHECK_THROWS_WITH_AS(read({.rule = rule, .most = 1, .setting = key}),
+                         doctest::Contains("raise data.bad_samples.most"), PipelineError);
+    CHECK_THROWS_WITH_AS(read({.rule = rule, .most_share = 0.01, .setting = key}),
+                         doctest::Contains("raise data.bad_samples.most_share"), PipelineError);
+    CHECK_THROWS_WITH_AS(read({.rule = rule, .most_share = 0.01}),
+                         doctest::Contains("raise BadSamples.most_share"), PipelineError);
+  }
+}
+
+TEST_CASE("without a file for them the log is told of each") {
+  Watchdog watchdog("warnings of bad samples");
+  const auto warnings = [](const BadSamples& rule) {
+    std::vector<std::string> told;
+    Loader loader =
+        some_bad({12, 25}, rule).build({.log = [&told](LogLevel level, std::string_view line) {
+          if (level == LogLevel::warning) told.emplace_back(line);
+        }});
+    for (Batch& batch : loader.epoch(0))
+      static_cast<void>(batch);
+    return told;
+  };
+  const auto left_out = warnings({.rule = BadSamples::Rule::shrink});
+  REQUIRE(left_out.size() == 2);
+  CHECK(left_out[0] ==
+        "[validation] sample 12 (epoch 0, position 12, row-12): read: torn; it is left out");
+  const auto replaced = warnings({.rule = BadSamples::Rule::replace});
+  REQUIRE(replaced.size() == 2);
+  CHECK(replaced[1].starts_with("[validation] sample 25 (epoch 0, position 25, row-25): read: "));
+  CHECK(replaced[1].ends_with(" takes its place"));
+  const TemporaryFolder folder;
+  CHECK(warnings({.rule = BadSamples::Rule::shrink, .log = folder / "bad.jsonl"}).empty());
+}

@@ -256,21 +256,45 @@ TEST_CASE("rows that are not the windows of the grids are refused") {
                        doctest::Contains("axes 0 to 2, each once, got [3]"), ConfigError);
 }
 
-TEST_CASE("a window that was left out is an error that names it") {
-  const auto data = std::make_shared<WindowData>();
-  data->broken = 3;
-  const auto refused = [&](BadSamples::Rule rule, const char* what) {
+TEST_CASE("a volume of which a window could not be read is absent, the others are as they were") {
+  const auto whole = std::make_shared<WindowData>();
+  const std::vector<Cases> wanted = pass(whole, 5, {});
+  for (const std::int64_t batch : {1, 5, 100}) {
+    CAPTURE(batch);
+    const auto data = std::make_shared<WindowData>();
+    data->broken = 3;  // of the first
     WindowInference inference(data->windows, {});
     Loader loader = Pipeline::from(std::shared_ptr<const Source>(data))
-                        .batch({.size = 5, .tail = Tail::shorter})
-                        .on_bad_sample({.rule = rule})
+                        .batch({.size = batch, .tail = Tail::shorter})
+                        .on_bad_sample({.rule = BadSamples::Rule::shrink})
                         .build();
-    const Batch batch = loader.next().batch;
-    CHECK_THROWS_WITH_AS(inference.add(example_of_fields(batch, at::kCPU), batch, predict),
-                         doctest::Contains(what), DataError);
-  };
-  refused(BadSamples::Rule::shrink, "there must be 5 of them, got 4; mend the volume");
-  refused(BadSamples::Rule::replace, "windows in order, expected 3, got ");
+    std::vector<Cases> cases;
+    while (const Batch next = loader.next().batch)
+      for (Cases& one : inference.add(example_of_fields(next, at::kCPU), next, predict))
+        cases.push_back(std::move(one));
+    REQUIRE(cases.size() == wanted.size());
+    CHECK(counted_rows(cases[0].example) == 0);
+    CHECK_FALSE(cases[0].example.present[0].item<bool>());
+    CHECK((cases[0].unread == std::vector<std::int64_t>{0}));
+    for (std::size_t i = 1; i < cases.size(); ++i) {
+      CHECK(cases[i].unread.empty());
+      CHECK(counted_rows(cases[i].example) == 1);
+      CHECK(cases[i].scores.equal(wanted[i].scores));
+    }
+  }
+}
+
+TEST_CASE("windows that others stand in for are an error") {
+  const auto data = std::make_shared<WindowData>();
+  data->broken = 3;
+  WindowInference inference(data->windows, {});
+  Loader loader = Pipeline::from(std::shared_ptr<const Source>(data))
+                      .batch({.size = 5, .tail = Tail::shorter})
+                      .on_bad_sample({.rule = BadSamples::Rule::replace})
+                      .build();
+  const Batch batch = loader.next().batch;
+  CHECK_THROWS_WITH_AS(inference.add(example_of_fields(batch, at::kCPU), batch, predict),
+                       doctest::Contains("windows in order, expected 3, got "), DataError);
 }
 
 TEST_CASE("sums that are too large for a device are kept on the host, targets beside them") {

@@ -36,6 +36,7 @@ class MemberFigures {
     nan.add(cases);
     if (metric_) metric_->add(cases);
     nan_ = nan;
+    add_unread(cases);
     seen_.push_back({.first = cases.first, .are_rows = cases.are_rows, .rows = cases.rows});
     if (!cases.are_rows) seen_.back().origins = cases.origins;
   }
@@ -77,6 +78,7 @@ class MemberFigures {
     // is none would select nothing.
     if (loss_.rows() > 0) evaluation.figures = loss_.figures();
     evaluation.no_numbers = no_numbers();
+    if (unread_ > 0) evaluation.unread = {.cases = unread_, .first = name_of_case(first_unread_)};
     if (!metric_) return evaluation;
     const bool nan = evaluation.no_numbers.cases > 0;
     const Figures found = nan ? not_numbers(metric_->result()) : metric_->result();
@@ -93,6 +95,12 @@ class MemberFigures {
     return nothing;
   }
 
+  void add_unread(const Cases& cases) {
+    if (cases.unread.empty()) return;
+    if (unread_ == 0) first_unread_ = cases.first + cases.unread.front();
+    unread_ += std::ssize(cases.unread);
+  }
+
   std::string name_of_case(std::int64_t number) const {
     const Seen& part = *std::prev(std::ranges::upper_bound(seen_, number, {}, &Seen::first));
     const std::vector<Origin> origins = part.are_rows ? part.rows.list() : part.origins;
@@ -105,6 +113,8 @@ class MemberFigures {
   const EvaluationOptions& options_;
   std::unique_ptr<Metric> metric_;
   NanCases nan_;
+  std::int64_t unread_ = 0;
+  std::int64_t first_unread_ = 0;
   std::vector<Seen> seen_;
   LossMeans loss_;
   std::int64_t samples_ = 0;
@@ -170,6 +180,12 @@ std::int64_t samples_of(std::span<const Cases> of_each) {
 }
 
 }  // namespace
+
+std::string UnreadRecords::words(std::int64_t samples) const {
+  return std::to_string(cases) + " of " + std::to_string(samples + cases) +
+         " records could not be read, the first " + first + "; figures are of the other " +
+         std::to_string(samples);
+}
 
 std::optional<Evaluation> evaluate(const Course& course, models::Network& network, Loader& loader,
                                    const EvaluationOptions& options, std::stop_token stop) {

@@ -40,6 +40,15 @@ struct EvaluationOptions {
   std::function<void(std::int64_t rows, const std::string& warning)> on_fewer_rows = {};
 };
 
+/// Records that could not be read: no figure knows them.
+struct UnreadRecords {
+  std::int64_t cases = 0;
+  std::string first = {};  ///< where the first came from: its file, else its number
+
+  /// "2 of 100 records could not be read, the first dog/7.png; figures are of the other 98".
+  HEADRACE_API std::string words(std::int64_t samples) const;
+};
+
 struct Evaluation {
   /// "loss" and its terms, where a forward pass made the cases and one of them counts, then those
   /// of the metric.
@@ -50,6 +59,7 @@ struct Evaluation {
   /// Where there are some, no figure of the metric is a number, and it has chosen and counted
   /// nothing.
   NoNumbers no_numbers = {};
+  UnreadRecords unread = {};
   double seconds = 0.0;
   /// That all batches of the loader's epoch would take, as those behind the first took here; where
   /// all were looked at, `seconds`.

@@ -8,6 +8,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
 
 namespace headrace::inline v1::training {
 
@@ -39,6 +40,7 @@ struct WindowInference::State {
   struct OpenVolume {
     WindowSums sums;
     TensorMap targets = {};  // [1, z, y, x]
+    bool unread = false;     // a window of it
   };
 
   // Rows of a batch that are windows of one volume, on the device of its sums.
@@ -47,6 +49,7 @@ struct WindowInference::State {
     std::int64_t window = 0;  // number of the first
     std::int64_t row = 0;     // of the batch
     std::int64_t count = 0;
+    bool unread = false;  // one of them
     at::Tensor scores = {};
     TensorMap targets = {};
     std::optional<OpenVolume> begun = {};  // where the volume begins with it
@@ -61,7 +64,7 @@ struct WindowInference::State {
 
   const WindowedVolume& at(std::size_t number) const { return (*volumes)[number]; }
 
-  std::vector<Piece> pieces_of(std::int64_t rows) const {
+  std::vector<Piece> pieces_of(std::int64_t rows, const std::vector<std::int64_t>& unread) const {
     if (done + rows > all)
       refuse_data("there must be " + std::to_string(all) + " windows, as the grids have",
                   std::to_string(done + rows) + " or more");
@@ -74,11 +77,14 @@ struct WindowInference::State {
                         .window = std::exchange(first, 0),
                         .row = row,
                         .count = std::min(rows - row, left)});
+      Piece& one = pieces.back();
+      one.unread = std::ranges::any_of(
+          unread, [&](std::int64_t at) { return at >= row && at < row + one.count; });
     }
     return pieces;
   }
 
-  void require_windows(const Example& example, const Batch& batch) const {
+  void require_windows(const Example& example, const Batch& batch, std::int64_t unread) const {
     const std::vector<Origin> origins = batch.origins();
     for (std::size_t row = 0; row < origins.size(); ++row) {
       const std::int64_t wanted = done + static_cast<std::int64_t>(row);
@@ -87,7 +93,7 @@ struct WindowInference::State {
                     std::to_string(origins[row].index) + " (" + origins[row].file + ")");
     }
     const std::int64_t counted = counted_rows(example);
-    if (counted != batch.size())
+    if (counted + unread != batch.size())
       refuse_data("no window may be left out, but from " + origins.front().file +
                       " on there must "
                       "be " +
@@ -141,6 +147,7 @@ struct WindowInference::State {
   void take(Piece& piece, std::vector<Cases>& complete) {
     const WindowedVolume& one = at(piece.volume);
     if (piece.begun) open.emplace(std::move(*piece.begun));
+    open->unread = open->unread || piece.unread;
     for (std::int64_t i = 0; i < piece.count; ++i) {
       const std::int64_t number = piece.window + i;
       open->sums.add(number, piece.scores[i]);
@@ -159,7 +166,11 @@ struct WindowInference::State {
     Cases one{.scores = open->sums.means().unsqueeze(0),
               .origins = {{.index = static_cast<std::int64_t>(volume), .file = at(volume).name}}};
     one.example.targets = std::move(open->targets);
-    one.example.rows = 1;
+    one.example.rows = open->unread ? 0 : 1;
+    if (open->unread) {
+      one.example.present = at::zeros({1}, one.scores.options().dtype(at::kBool));
+      one.unread = {0};
+    }
     open.reset();
     ++volume;
     window = 0;
@@ -184,9 +195,10 @@ WindowInference::~WindowInference() = default;
 std::vector<Cases> WindowInference::add(Example example, const Batch& batch,
                                         const Predict& predict) {
   const at::NoGradGuard no_gradient;
-  std::vector<State::Piece> pieces = state_->pieces_of(batch.size());
+  const std::vector<std::int64_t> unread = unread_rows(batch);
+  std::vector<State::Piece> pieces = state_->pieces_of(batch.size(), unread);
   if (pieces.empty()) return {};
-  state_->require_windows(example, batch);
+  state_->require_windows(example, batch, std::ssize(unread));
   const GridExtent& patch = state_->at(pieces.front().volume).grid.patch();
   const at::Tensor scores = state_->scores_of(example, predict, patch);
   for (State::Piece& piece : pieces)

@@ -31,7 +31,8 @@ struct WindowInferenceOptions {
 /// other, each in its grid's order, whatever the batches. A case is a volume: scores float `[1,
 /// classes, Z, Y, X]`, the mean of those of all windows that cover a voxel, by their weights; of
 /// each target `[N, Z, Y, X]` the volume's, `[1, Z, Y, X]`. The same bits for any batch where
-/// a network gives a window the same scores in every batch. Holds the sums of one volume.
+/// a network gives a window the same scores in every batch. A volume of which a window could not be
+/// read is absent. Holds the sums of one volume.
 /// Throws `DataError` for rows of another order or more than the grids have; `finish()` for fewer.
 class HEADRACE_API WindowInference final : public Inference {
  public:

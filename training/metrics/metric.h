@@ -39,6 +39,8 @@ struct Cases {
   std::int64_t member = -1;          ///< in a vote: the number of the member that gave the scores
   std::vector<Origin> origins = {};  ///< where they were asked for; of rows the evaluation's task
   RowOrigins rows = {};              ///< of cases that are rows, to be listed where one is named
+  /// Those of which something could not be read: what they hold means nothing, and they are absent.
+  std::vector<std::int64_t> unread = {};
 };
 
 /// How many cases there are: rows of the scores, else those of the example, absent ones too.

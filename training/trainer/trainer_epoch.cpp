@@ -100,6 +100,7 @@ std::optional<RunStatus> Trainer::Loop::finish_epoch(const std::stop_token& stop
 
 double Trainer::Loop::figure_of(const Evaluation& validation, const std::string& name,
                                 const char* wanted) const {
+  if (validation.samples == 0) return std::numeric_limits<double>::quiet_NaN();
   std::string names;
   for (const auto& [known, value] : validation.figures) {
     if (known == name)
@@ -116,6 +117,9 @@ void Trainer::Loop::warn_of_figures(const Evaluation& validation,
                                     const std::set<std::string>& followed) const {
   if (!callbacks_.on_warning) return;
   const std::string epoch = " of epoch " + std::to_string(progress_.epoch);
+  if (validation.unread.cases > 0)
+    callbacks_.on_warning("[trainer] validation" + epoch + ": " +
+                          validation.unread.words(validation.samples));
   if (validation.no_numbers.cases > 0)
     return callbacks_.on_warning("[trainer] validation" + epoch + ": the network gives " +
                                  validation.no_numbers.words(validation.samples) +

@@ -1,7 +1,6 @@
 #include <headrace/apps/jobs/camouflage/measures_torch.h>
 #include <headrace/apps/jobs/camouflage/recipe_torch.h>
 #include <headrace/apps/jobs/camouflage/records.h>
-#include <headrace/apps/task/check_masks.h>
 
 #include <algorithm>
 #include <array>
@@ -93,7 +92,6 @@ std::uint64_t CamouflageRecipe::open() {
   require_objects(*records().train.source);
   for (const RecordSet* part : {&records().validation, &records().test})
     if (part->source != records().train.source) require_objects(*part->source);
-  check_masks(records(), feed());
   return PictureRecipe::open();
 }
 

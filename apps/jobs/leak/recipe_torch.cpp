@@ -89,7 +89,7 @@ training::Example LeakCourse::example(const Batch& batch, const training::Moment
   training::Example example{.inputs = {{"mel", mel.unsqueeze(1).contiguous(format)}},
                             .rows = batch.valid_rows()};
   if (batch.has("label")) example.targets.emplace("label", field("label"));
-  if (batch.has("valid")) example.present = field("valid").to(at::kBool);
+  example.present = training::present_rows(batch, moment.device);
   return example;
 }
 

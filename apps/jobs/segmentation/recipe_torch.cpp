@@ -1,6 +1,5 @@
 #include <headrace/apps/jobs/segmentation/recipe_torch.h>
 #include <headrace/apps/learn/volume_recipe_torch.h>
-#include <headrace/apps/task/check_masks.h>
 #include <headrace/apps/task/thresholds_torch.h>
 #include <headrace/training/evaluation/vote.h>
 #include <headrace/training/metrics/segmentation_metric.h>
@@ -56,11 +55,6 @@ SegmentationRecipe::SegmentationRecipe(std::shared_ptr<const SegmentationConfig>
 
 std::vector<std::string> SegmentationRecipe::class_names() const {
   return app::class_names(config_->mask);
-}
-
-std::uint64_t SegmentationRecipe::open() {
-  check_masks(records(), feed());
-  return PictureRecipe::open();
 }
 
 std::unique_ptr<training::Course> SegmentationRecipe::begin(const training::Member& member) const {

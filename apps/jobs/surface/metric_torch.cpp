@@ -47,7 +47,8 @@ SurfaceMetric::SurfaceMetric(SurfaceMetricOptions options)
 }
 
 void SurfaceMetric::add(const training::Cases& cases) {
-  if (cases.scores.is_meta()) return;  // which has no values
+  // Those of a plan have no values, and those of a volume that could not be read mean nothing.
+  if (cases.scores.is_meta() || !cases.unread.empty()) return;
   const at::Tensor scores = on_host(cases.scores, at::kFloat);
   const at::Tensor truth = on_host(cases.example.targets.at(label_field), at::kByte);
   if (scores.dim() != 5 || scores.size(0) != 1 || scores.size(1) != 1 ||

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/log.h>
 #include <headrace/engine/plan/pipeline.h>
 
 #include <atomic>
@@ -12,13 +13,13 @@
 
 namespace headrace::inline v1::detail {
 
-/// Counts bad samples against their budgets and writes one JSON line for each, batch by batch as
-/// they are delivered: what was read ahead and never asked for does not count, so that the count
-/// depends on the place in the epoch alone.
+/// Counts bad samples against their budgets and writes one JSON line for each, or without a file
+/// for it tells `log`, batch by batch as they are delivered: what was read ahead and never asked
+/// for does not count, so that the count depends on the place in the epoch alone.
 class BadSampleLog {
  public:
-  BadSampleLog(BadSamples rule, std::string loader)
-      : rule_(std::move(rule)), loader_(std::move(loader)) {}
+  BadSampleLog(BadSamples rule, std::string loader, LogCallback log)
+      : rule_(std::move(rule)), loader_(std::move(loader)), log_(std::move(log)) {}
 
   struct Case {
     std::string stage;
@@ -41,11 +42,13 @@ class BadSampleLog {
   std::int64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
 
  private:
+  void tell(const Case& bad) const;
   void write(const Case& bad);
   std::string judge(const Case& bad, std::int64_t in_pass, std::int64_t epoch_samples) const;
 
   BadSamples rule_;
   std::string loader_;
+  LogCallback log_;
   std::atomic<std::int64_t> count_{0};
   std::ofstream file_;
 };

@@ -50,9 +50,10 @@ class Gate {
 
 /// An error that says stage and origin, with `cause` nested: a ResourceError for lack of memory or
 /// descriptors, a DeviceError for the device's, else a DataError. Where there is no memory to say
-/// so, a std::bad_alloc.
+/// so, a std::bad_alloc. The message ends with `way_out`.
 std::exception_ptr with_stage(const std::string& stage, const Origin& origin,
-                              const std::exception_ptr& cause) noexcept;
+                              const std::exception_ptr& cause,
+                              const std::string& way_out = {}) noexcept;
 
 /// What node bodies do to the rows of a block: read, steps, collate, and the rules for bad samples.
 /// Const but for the counters; one call works on one block.

@@ -43,24 +43,31 @@ KeptSums::KeptSums(std::filesystem::path file) : file_(std::move(file)) {
 }
 
 std::optional<std::uint64_t> KeptSums::of(const std::string& path, bool whole) {
+  constexpr std::uint64_t of_whole = 0x9e3779b97f4a7c15;
   try {
-    const FileStamp stamp = file_stamp(path);
-    const bool settled = is_settled(stamp);  // before it is read
-    const std::uint64_t key = hash_name(path) ^ (whole ? 0x9e3779b97f4a7c15 : 0);
-    const auto known = std::ranges::lower_bound(kept_, key, {}, &Sum::key);
-    if (known != kept_.end() && known->key == key && known->bytes == stamp.bytes &&
-        known->modified_ns == stamp.modified_ns)
-      return known->sum;
-    const std::uint64_t sum = whole ? content_sum(path) : content_sample(path);
-    if (file_.empty() || !settled) return sum;
-    const std::lock_guard lock(mutex_);
-    fresh_.push_back({key, stamp.bytes, stamp.modified_ns, sum});
-    return sum;
+    return of(path, whole ? of_whole : 0,
+              [&] { return whole ? content_sum(path) : content_sample(path); });
   } catch (const ResourceError&) {
     throw;
   } catch (const Error&) {
     return std::nullopt;
   }
+}
+
+std::uint64_t KeptSums::of(const std::string& path, std::uint64_t kind,
+                           const std::function<std::uint64_t()>& make) {
+  const FileStamp stamp = file_stamp(path);
+  const bool settled = is_settled(stamp);  // before it is read
+  const std::uint64_t key = hash_name(path) ^ kind;
+  const auto known = std::ranges::lower_bound(kept_, key, {}, &Sum::key);
+  if (known != kept_.end() && known->key == key && known->bytes == stamp.bytes &&
+      known->modified_ns == stamp.modified_ns)
+    return known->sum;
+  const std::uint64_t sum = make();
+  if (file_.empty() || !settled) return sum;
+  const std::lock_guard lock(mutex_);
+  fresh_.push_back({key, stamp.bytes, stamp.modified_ns, sum});
+  return sum;
 }
 
 void KeptSums::set_remark(std::uint64_t remark) noexcept {

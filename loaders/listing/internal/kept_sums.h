@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -20,6 +21,10 @@ class KeptSums {
   /// content_sample() of a file, or content_sum() where `whole`. None where it cannot be read:
   /// whoever reads its records says why. Any thread. Throws ResourceError.
   std::optional<std::uint64_t> of(const std::string& path, bool whole);
+  /// What `make` says of a file, unless that is kept as this kind of sum. Any thread. Throws what
+  /// it throws, and DataError for no file.
+  std::uint64_t of(const std::string& path, std::uint64_t kind,
+                   const std::function<std::uint64_t()>& make);
 
   /// A number that goes with what is kept, 0 at first.
   std::uint64_t remark() const noexcept { return remark_; }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <string>
 #include <vector>
@@ -149,7 +150,8 @@ TEST_CASE("a record that is not finite is refused by its name in every part") {
     const Parts parts(bad);
     for (const std::string part : {"train", "validation", "test"})
       check_end(parts.with_bad(part, "runs_" + part), 3,
-                {"bad_" + part + "/x.npy[5]", "must hold finite numbers, got NaN or infinity"});
+                {"bad_" + part + "/x.npy[5]", "must hold finite numbers, got NaN or infinity",
+                 "set data.bad_samples.rule: replace"});
     const Finished trained = parts.run(Parts::train({"runs=good"}));
     REQUIRE_MESSAGE(trained.status == 0, trained.err);
     const std::string run = parts.only_run("good").string();
@@ -157,7 +159,52 @@ TEST_CASE("a record that is not finite is refused by its name in every part") {
                          "p.csv"}),
               3, {"bad_test/x.npy[5]", "must hold finite numbers"});
     CHECK_FALSE(fs::exists(parts.path() / "p.csv"));
-    check_end(parts.run({"evaluate", run, "--data", "bad_test"}), 3,
-              {"bad_test/x.npy[5]", "must hold finite numbers"});
+    check_end(parts.run({"evaluate", run, "--data", "bad_test"}), 0,
+              {"bad_test/x.npy[5]", "must hold finite numbers", "evaluate: 23 of 24 samples"});
   }
+}
+
+TEST_CASE("records that a rule leaves out are listed, said and counted in no figure") {
+  const Parts parts(std::numeric_limits<float>::quiet_NaN());
+  const auto listed = [&](const std::string& runs) {
+    std::vector<nlohmann::json> lines;
+    std::ifstream file(parts.only_run(runs) / "bad_samples.jsonl");
+    for (std::string line; std::getline(file, line);)
+      lines.push_back(nlohmann::json::parse(line));
+    return lines;
+  };
+  const std::string rule = "data.bad_samples=replace";
+  // Of 24 to train on one is replaced in each epoch; it counts against the budget.
+  check_end(parts.with_bad("train", "replaced", {rule}), 0, {});
+  const auto replaced = listed("replaced");
+  REQUIRE(replaced.size() >= 2);
+  CHECK(replaced[0]["loader"] == "train");
+  CHECK(replaced[0]["file"] == "npy table bad_train/x.npy[5]");
+  CHECK(replaced[0]["rule"] == "replace");
+  CHECK(contains(content_of(parts.only_run("replaced") / "report.html"), "bad_samples.jsonl"));
+  check_end(parts.with_bad("train", "budget",
+                           {"data.bad_samples.rule=replace", "data.bad_samples.most_share=0.01"}),
+            3, {"raise data.bad_samples.most_share"});
+  check_end(parts.with_bad("train", "shrunk", {"data.bad_samples=shrink"}), 0, {});
+  // Statistics leave it out, too.
+  check_end(parts.with_bad("train", "normalised", {rule, "array.normalise=dataset"}), 0,
+            {"mean and deviation"});
+
+  // A bad one to judge that was not looked for never ends the run.
+  const std::string words =
+      "1 of 24 records could not be read, the first npy table bad_test/x.npy[5]; "
+      "figures are of the other 23";
+  for (const std::string& setting : {std::string("data.check=none"), rule}) {
+    const std::string runs = setting == rule ? "ruled" : "unchecked";
+    const Finished finished = parts.with_bad("test", runs, {setting});
+    check_end(finished, 0, {"test: " + words});
+    CHECK(contains(finished.out, "test: " + words));
+    REQUIRE(listed(runs).size() == 1);
+    CHECK(listed(runs)[0]["loader"] == "test");
+    const auto result = nlohmann::json::parse(content_of(parts.only_run(runs) / "result.json"));
+    CHECK(result["members"][0]["unread"] == words);
+    CHECK(result["members"][0]["test"]["accuracy"].is_number());
+  }
+  check_end(parts.with_bad("validation", "judged", {rule}), 0,
+            {"validation of epoch 1: 1 of 24 records could not be read"});
 }

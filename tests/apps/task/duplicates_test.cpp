@@ -125,13 +125,15 @@ TEST_CASE("copies in two parts that are given are told by count and example") {
 }
 
 TEST_CASE("a search that was not made is said, and refused where there may be no copies") {
-  const TemporaryFolder root;
-  write_pairs(root.path());
+  const TemporaryFolder root;  // of more files than those that a forecast is made from
+  for (const char* name : {"cat", "dog"})
+    for (int i = 100; i < 700; ++i)
+      write(root / name / (std::to_string(i) + ".png"), name + std::to_string(i));
   app::TaskData data = data_of(root.path());
   data.duplicates.within = 1e-9;
   Said said;
   said.open(data);
-  contains(said.warnings, "copies were not looked for: 60 records of a size that others have");
+  contains(said.warnings, "copies were not looked for: 1200 records of a size that others have");
   data.duplicates.rule = app::Duplicates::error;
   CHECK_THROWS_WITH_AS(said.open(data), doctest::Contains("set data.duplicates_within to that"),
                        DataError);

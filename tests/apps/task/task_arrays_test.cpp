@@ -12,6 +12,7 @@
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -56,6 +57,27 @@ TEST_CASE("statistics of arrays are NumPy's, by feature and by channel") {
   REQUIRE(channels.mean.size() == 2);
   CHECK(channels.mean[1] == doctest::Approx(9.999979436873293));
   CHECK(channels.std[1] == doctest::Approx(8.19502665928645));
+}
+
+TEST_CASE("statistics leave out arrays that are not finite where a training leaves them out") {
+  std::vector<float> values = array_rows(150, 4, 3);
+  const auto of = [&](const std::vector<std::int64_t>& rows, BadSamples::Rule rule) {
+    return app::statistics_of_arrays(table_of(values, Shape{150, 4}), rows, {.rule = rule});
+  };
+  std::vector<std::int64_t> others = first_rows(150);
+  others.erase(others.begin());
+  others.erase(others.begin() + 76);
+  const auto wanted = of(others, BadSamples::Rule::fail);
+  values[1] = std::numeric_limits<float>::infinity();
+  values[4 * 77 + 3] = std::numeric_limits<float>::quiet_NaN();
+  for (const auto rule : {BadSamples::Rule::replace, BadSamples::Rule::shrink}) {
+    const auto found = of(first_rows(150), rule);
+    CHECK(found.mean == wanted.mean);
+    CHECK(found.std == wanted.std);
+  }
+  CHECK_THROWS_WITH_AS(of(first_rows(150), BadSamples::Rule::fail),
+                       doctest::Contains("or set data.bad_samples.rule: replace"), DataError);
+  CHECK_THROWS_AS(of({0, 77}, BadSamples::Rule::replace), DataError);
 }
 
 TEST_CASE("values that never vary are divided by 1, large ones keep their deviation") {

@@ -174,6 +174,7 @@ std::vector<Cases> EvaluationPass::ask(std::size_t number, const Batch& batch, B
     cases.member = voter.member;
     if (!cases.are_rows) continue;
     cases.rows = piece.row_origins();
+    cases.unread = unread_rows(piece);
     if (options_.origins) cases.origins = cases.rows.list();
   }
   return all;
