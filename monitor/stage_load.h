@@ -46,8 +46,10 @@ HEADRACE_API LoaderLoad loader_load(const LoaderStats& stats);
 
 /// The machine's side of the matter. Negative means not measured.
 struct HostFacts {
-  unsigned usable_cores = 0;           ///< affinity and quota; 0 if unknown
-  double process_cpu_share = -1.0;     ///< of the usable cores
+  unsigned usable_cores = 0;        ///< affinity and quota; 0 if unknown
+  double process_cpu_share = -1.0;  ///< of the usable cores
+  /// Of the usable cores, at most; negative: all that the process leaves.
+  double idle_cpu_share = -1.0;
   double io_pressure_share = -1.0;     ///< share of the time in which some task waited for storage
   double read_from_disk_share = -1.0;  ///< of the bytes that were asked for
 };

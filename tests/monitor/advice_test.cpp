@@ -53,16 +53,57 @@ TEST_CASE("free cores are offered to a pool of workers that is too slow") {
 TEST_CASE("no more threads than there are cores when the processor is busy") {
   const auto advice = advice_for(slow_decode_load(), {.usable_cores = 6, .process_cpu_share = 0.7});
   REQUIRE(advice);
-  CHECK(advice->new_value == "6");
-  CHECK(advice->effect == "250 -> 375 samples/s, data stall 50 % -> 25 %");
+  CHECK(advice->new_value == "5");
+  CHECK(advice->effect == "250 -> 312 samples/s, data stall 50 % -> 38 %");
 }
 
 TEST_CASE("workers that sleep may outnumber the cores") {
-  const auto advice =
-      advice_for(slow_decode_load(), {.usable_cores = 4, .process_cpu_share = 0.69});
+  const auto advice = advice_for(slow_decode_load(), {.usable_cores = 4, .process_cpu_share = 0.4});
   REQUIRE(advice);
   CHECK(advice->rule == "raise-threads");
   CHECK(advice->new_value == "9");
+  CHECK(advice->effect == "250 -> 500 samples/s, data stall 50 % -> 0.0 %");
+}
+
+TEST_CASE("no more workers are promised than the cores can carry, nor a rate that they cannot") {
+  struct Known {
+    unsigned cores;
+    double share;
+    std::string workers;
+    std::string rate;
+  };
+  for (const Known& known :
+       {Known{4, 0.69, "5", "250 -> 312 samples/s"}, Known{8, 0.69, "6", "250 -> 362 samples/s"},
+        Known{8, 0.50, "8", "250 -> 500 samples/s"}, Known{2, 0.60, "6", "250 -> 375 samples/s"}}) {
+    CAPTURE(known.share);
+    const auto advice = advice_for(slow_decode_load(),
+                                   {.usable_cores = known.cores, .process_cpu_share = known.share});
+    REQUIRE(advice);
+    CHECK(advice->rule == "raise-threads");
+    CHECK(advice->new_value == known.workers);
+    CHECK(advice->effect.starts_with(known.rate));
+  }
+  LoaderLoad load = slow_decode_load();
+  load.threads = 8;
+  load.stages[1].concurrency_limit = 4;
+  const auto limit = advice_for(load, {.usable_cores = 16, .process_cpu_share = 0.8});
+  REQUIRE(limit);
+  CHECK(limit->rule == "raise-limit");
+  CHECK(limit->new_value == "7");
+  CHECK(limit->effect == "250 -> 312 samples/s, data stall 50 % -> 38 %");
+  CHECK(advice_for(load, {.usable_cores = 4, .process_cpu_share = 0.99})->rule == "cheaper-step");
+  CHECK_FALSE(advice_for(slow_read(), {.usable_cores = 4, .process_cpu_share = 0.99}));
+}
+
+TEST_CASE("cores that others have are promised to nobody") {
+  const auto advice = advice_for(
+      slow_decode_load(), {.usable_cores = 16, .process_cpu_share = 0.25, .idle_cpu_share = 0.125});
+  REQUIRE(advice);
+  CHECK(advice->new_value == "6");
+  CHECK(advice->effect == "250 -> 375 samples/s, data stall 50 % -> 25 %");
+  CHECK(advice_for(slow_decode_load(),
+                   {.usable_cores = 4, .process_cpu_share = 0.25, .idle_cpu_share = 0.0})
+            ->rule == "cheaper-step");
 }
 
 TEST_CASE("when every core is busy the advice is cheaper work, not threads") {

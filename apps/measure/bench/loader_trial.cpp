@@ -17,6 +17,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <sys/sysinfo.h>
+
 namespace headrace::inline v1::app {
 namespace {
 
@@ -137,9 +139,11 @@ LoaderTrial run_loader_trial(Loader& loader, const LoaderTrialOptions& options) 
   monitor::LoaderLoad load = monitor::loader_load(trial.stats);
   load.elapsed_s = trial.elapsed_s;
   load.consumer_wait_s = trial.wait_s;
+  const unsigned cores = monitor::usable_cores();
   trial.verdict =
-      monitor::judge(load, {.usable_cores = monitor::usable_cores(),
+      monitor::judge(load, {.usable_cores = cores,
                             .process_cpu_share = usage.process_share,
+                            .idle_cpu_share = (1.0 - usage.machine_share) * get_nprocs() / cores,
                             .io_pressure_share = usage.io_pressure_share.value_or(-1.0)});
   advise_of_chunks(trial, load);
   return trial;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -29,6 +30,18 @@ struct Case {
     return host.process_cpu_share >= 0 && host.process_cpu_share < limits.spare_cpu;
   }
   bool cpu_full() const { return host.process_cpu_share >= limits.full_cpu; }
+  double idle_share() const {
+    const double left = std::max(0.0, 1.0 - host.process_cpu_share);
+    return host.idle_cpu_share < 0 ? left : std::min(left, host.idle_cpu_share);
+  }
+  /// How many times what the process does now the cores can carry; infinite where nobody knows.
+  double growth() const {
+    const double share = host.process_cpu_share;
+    return share > 0 ? 1.0 + idle_share() / share : std::numeric_limits<double>::infinity();
+  }
+  std::string effect(const LoaderLoad& changed) const {
+    return predicted_effect(verdict, changed, growth() * verdict.delivered_per_s);
+  }
 };
 
 struct Rule {
@@ -40,10 +53,18 @@ unsigned scaled(unsigned count, double factor, unsigned most) {
   return std::clamp(static_cast<unsigned>(std::ceil(count * factor)), count, std::max(count, most));
 }
 
+// As many as there are cores to carry: each takes what those there take, or at most a core.
+unsigned carried(const Case& c, unsigned count) {
+  constexpr double nearly = 0.1;  // of a core that passes for one
+  const double a_core_each = count + c.idle_share() * c.host.usable_cores;
+  const double most = std::max(count * c.growth(), a_core_each);
+  return static_cast<unsigned>(std::min(most + nearly, 1e6));
+}
+
 unsigned better_thread_count(const Case& c) {
   const unsigned cores = c.host.usable_cores;
-  return scaled(c.load.threads, c.factor(),
-                c.cpu_to_spare() ? cores * most_threads_per_core : cores);
+  const unsigned most = c.cpu_to_spare() ? cores * most_threads_per_core : cores;
+  return scaled(c.load.threads, c.factor(), std::min(most, carried(c, c.load.threads)));
 }
 
 Advice start(const Case& c, std::string rule) {
@@ -120,7 +141,8 @@ bool own_limit_in_the_way(const Case& c) {
 
 Advice raise_limit(const Case& c) {
   const unsigned pool = c.stage.role == StageRole::io ? c.load.io_threads : c.load.threads;
-  const unsigned limit = scaled(c.stage.parallel, c.factor(), pool);
+  const unsigned limit =
+      scaled(c.stage.parallel, c.factor(), std::min(pool, carried(c, c.stage.parallel)));
   LoaderLoad changed = c.load;
   for (StageLoad& stage : changed.stages) {
     if (stage.name == c.stage.name) stage.concurrency_limit = limit;
@@ -130,7 +152,7 @@ Advice raise_limit(const Case& c) {
   advice.old_value = fmt::format("{}", c.stage.parallel);
   advice.new_value = fmt::format("{}", limit);
   advice.action = "let more of this step run at once";
-  advice.effect = predicted_effect(c.verdict, changed);
+  advice.effect = c.effect(changed);
   return advice;
 }
 
@@ -150,7 +172,7 @@ Advice raise_threads(const Case& c) {
   advice.action = c.cpu_to_spare() && changed.threads > c.host.usable_cores
                       ? "add workers, they sleep more than they work"
                       : "use the cores that are free";
-  advice.effect = predicted_effect(c.verdict, changed);
+  advice.effect = c.effect(changed);
   return advice;
 }
 
@@ -188,13 +210,14 @@ bool reads_wait(const Case& c) {
 
 Advice raise_io_threads(const Case& c) {
   LoaderLoad changed = c.load;
-  changed.io_threads = scaled(c.load.io_threads, c.factor(), most_io_threads);
+  changed.io_threads = scaled(c.load.io_threads, c.factor(),
+                              std::min(most_io_threads, carried(c, c.load.io_threads)));
   Advice advice = start(c, "raise-io-threads");
   advice.setting = "threads.io";
   advice.old_value = fmt::format("{}", c.load.io_threads);
   advice.new_value = fmt::format("{}", changed.io_threads);
   advice.action = "keep more reads under way";
-  advice.effect = predicted_effect(c.verdict, changed);
+  advice.effect = c.effect(changed);
   return advice;
 }
 
@@ -237,9 +260,9 @@ LoaderLoad with_service(LoaderLoad load, const std::string& name, double service
   return load;
 }
 
-std::string predicted_effect(const Verdict& verdict, const LoaderLoad& changed) {
+std::string predicted_effect(const Verdict& verdict, const LoaderLoad& changed, double most) {
   const std::vector<StageCapacity> after = stage_capacities(changed);
-  double rate = after.empty() ? 0.0 : after.front().capacity;
+  double rate = after.empty() ? 0.0 : std::min(after.front().capacity, most);
   if (!(verdict.demand_per_s > 0)) {
     return fmt::format("{} -> {} samples/s", format_rate(verdict.delivered_per_s),
                        format_rate(rate));

@@ -3,6 +3,7 @@
 #include <headrace/monitor/advice/advice_thresholds.h>
 #include <headrace/monitor/advice/verdict.h>
 
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -16,8 +17,10 @@ constexpr double pace_reserve = 1.1;  ///< advice aims a tenth above what is ask
 std::optional<Advice> loader_advice(const Verdict& verdict, const LoaderLoad& load,
                                     const HostFacts& host, const AdviceThresholds& thresholds = {});
 
-/// "812 -> 1.64 k samples/s, data stall 31 % -> 2.0 %": with the load as it was and as it would be.
-std::string predicted_effect(const Verdict& verdict, const LoaderLoad& changed);
+/// "812 -> 1.64 k samples/s, data stall 31 % -> 2.0 %": with the load as it was and as it would be,
+/// at most at a rate of `most`.
+std::string predicted_effect(const Verdict& verdict, const LoaderLoad& changed,
+                             double most = std::numeric_limits<double>::infinity());
 
 /// The load with another service time of a stage, seconds.
 LoaderLoad with_service(LoaderLoad load, const std::string& stage, double service_s);

@@ -12,10 +12,19 @@
 namespace headrace::inline v1::monitor::detail {
 namespace {
 
-// The loader's advice, if it is one of these.
+// Of a machine that others fill: more workers bring no cores.
+bool cores_are_taken(const RunFacts& facts, const AdviceThresholds& limits) {
+  return facts.machine && least_busy_share(*facts.machine) >= limits.full_cpu &&
+         !loader_sleeps(facts, limits);
+}
+
+// The loader's advice, if it is one of these. What others have counts for threads that work.
 RuleAdvice one_of(const RunFacts& facts, const AdviceThresholds& limits,
                   std::initializer_list<std::string_view> names) {
-  RuleAdvice advice = loader_advice(facts.verdict, facts.load, host_facts(facts), limits);
+  HostFacts host = host_facts(facts);
+  if (facts.machine && !loader_sleeps(facts, limits) && !cores_are_taken(facts, limits))
+    host.idle_cpu_share = std::max(0.0, 1.0 - least_busy_share(*facts.machine));
+  RuleAdvice advice = loader_advice(facts.verdict, facts.load, host, limits);
   if (!advice || std::ranges::find(names, advice->rule) == names.end()) return std::nullopt;
   return advice;
 }
@@ -92,12 +101,6 @@ void choose_cheaper(const RunFacts& facts, const AdviceThresholds& limits, Advic
     advice.action = "more threads will not help: leave the operation out, or on smaller pictures";
     advice.effect = without();
   }
-}
-
-// Of a machine that others fill: more workers bring no cores.
-bool cores_are_taken(const RunFacts& facts, const AdviceThresholds& limits) {
-  return facts.machine && least_busy_share(*facts.machine) >= limits.full_cpu &&
-         !loader_sleeps(facts, limits);
 }
 
 }  // namespace
