@@ -122,7 +122,8 @@ void require_same_labels(const LabelledSource& part, const LabelledSource& train
 void require_same_fields(const Labelled& part, const Labelled& train, const char* section) {
   const FieldSpec own = part->fields()[0];
   const FieldSpec wanted = train->fields()[0];
-  if (own.dtype == wanted.dtype && own.shape.rank() == wanted.shape.rank()) return;
+  const auto rank = [](const FieldSpec& one) { return without_last_channel(one.shape).rank(); };
+  if (own.dtype == wanted.dtype && rank(own) == rank(wanted)) return;
   throw ConfigError(fmt::format("[data] {}: must have records as data.train, {}, got {} in {}",
                                 section, to_string(wanted), to_string(own), part->name()));
 }

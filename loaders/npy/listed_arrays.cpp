@@ -71,7 +71,7 @@ void ListedArrays::read(std::int64_t index, Sample& sample) const {
                     described(file.dtype(), file.shape()) + "; repair or remove it, start again");
   }
   const Shape shape = listing_->shape(i);
-  if (file.dtype() != listing_->dtype || file.shape() != shape) {
+  if (file.dtype() != listing_->dtype || listing_->shape_of(file.shape()) != shape) {
     throw DataError("array " + detail::printable(path(index)) + ": must be " +
                     described(listing_->dtype, shape) + " as when it was listed, got " +
                     described(file.dtype(), file.shape()));

@@ -132,11 +132,39 @@ TEST_CASE("sound arrays that differ in type or shape are refused, both named") {
   CHECK(
       contains(npy_folder_refusal(data.root.path()),
                "b/4.npy: must be as the first, a/1.NPY, float32 [2, 4] but for the last axis, got "
-               "float64 [2, 1]"));
+               "float64 [2, 1]; convert it"));
   test::write_array<float>(data.root / "b/4.npy", "3, 1", std::vector<float>{1, 2, 3});
   CHECK(contains(npy_folder_refusal(data.root.path()), "got float32 [3, 1]"));
   test::write_array<float>(data.root / "b/4.npy", "2,", std::vector<float>{1, 2});
   CHECK(contains(npy_folder_refusal(data.root.path()), "got float32 [2]"));
+}
+
+TEST_CASE("frames may differ before a last axis of one, which is the channel") {
+  const test::TemporaryFolder root;
+  const auto write = [&](const char* name, const char* shape, std::size_t values) {
+    test::write_array<float>(root / name, shape, std::vector<float>(values, 1.0F));
+  };
+  write("a/1.npy", "2, 3, 1", 6);
+  write("a/2.npy", "2, 3, 1", 6);
+  CHECK(NpyFolder(root.path()).fields().at("features").shape == Shape{2, 3, 1});
+  write("b/3.npy", "2, 5, 1", 10);
+  write("b/4.npy", "2, 4, 1", 8);
+  const NpyFolder folder(root.path());
+  CHECK(folder.fields().at("features") ==
+        FieldSpec::padded("features", DType::float32, Shape{2, 5}));
+  Sample sample;
+  for (const auto& [index, frames] : {std::pair{0, 3}, std::pair{1, 3}, std::pair{3, 4}}) {
+    folder.read(index, sample);
+    CHECK(sample["features"].shape() == Shape{2, frames});
+    CHECK(folder.working_bytes(index) == static_cast<std::size_t>(8 * frames));
+  }
+  write("b/4.npy", "2, 4", 8);
+  CHECK(contains(failure(folder, 3), "must be float32 [2, 4] as when it was listed, got"));
+  CHECK(contains(npy_folder_refusal(root.path()), "b/4.npy: must be as the first"));
+  write("b/4.npy", "3, 4, 1", 12);
+  CHECK(contains(npy_folder_refusal(root.path()),
+                 "got float32 [3, 4, 1]; frames come last, [bins, frames]: turn arrays that have "
+                 "them first"));
 }
 
 TEST_CASE("broken files are bad samples, and no sound one is an error") {

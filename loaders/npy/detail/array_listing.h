@@ -19,18 +19,22 @@ struct ArrayListing {
   Shape largest;  ///< shape of all, with the longest last axis
   /// Length of each array's last axis; -1 for a file that was broken or empty when it was listed.
   std::vector<std::int64_t> lengths;
-  bool ragged = false;  ///< whether the lengths differ
+  bool ragged = false;       ///< whether the lengths differ
+  bool without_one = false;  ///< files have a last axis of 1 more, behind the one that differs
 
   /// The shape of an array.
   Shape shape(std::size_t record) const;
+  /// What it is of a file's; rank 0 where a file lacks the axis that is left out.
+  Shape shape_of(const Shape& stored) const;
   std::size_t array_bytes(std::size_t record) const;
   std::size_t memory() const noexcept;
 };
 
 /// Reads the headers of all `files`. A file that is broken or
 /// without values stays in the listing and is a bad sample
-/// when it is read. Throws ConfigError where two sound files differ in dtype, rank, or any axis but
-/// the last; DataError where no file is sound.
+/// when it is read. Arrays [bins, frames, 1] that differ in their frames are [bins, frames]. Throws
+/// ConfigError where two sound files differ in dtype, rank, or any other axis but the last;
+/// DataError where no file is sound.
 ArrayListing list_arrays(FileTable files, RecordValues values);
 
 /// Whether a path ends in ".npy", in any case; hidden names and bare extensions do not.

@@ -212,6 +212,28 @@ TEST_CASE("a last axis of one is the channel of a spectrogram, in batches and st
   CHECK(app::open_unlabelled_arrays(root / "many.npy", {}, Shape{3, 4})->size() == 5);
 }
 
+TEST_CASE("frames of records to test on may differ before their one channel") {
+  const test::TemporaryFolder root;
+  const auto write = [&](const std::string& part, int record, int frames) {
+    std::vector<float> values;
+    for (int place = 0; place < 2 * frames; ++place)
+      values.push_back(test::array_value(record, place, 2));
+    const char* label = record % 2 == 0 ? "a" : "b";
+    write_array<float>(root / part / label / (std::to_string(record) + ".npy"),
+                       "2, " + std::to_string(frames) + ", 1", values);
+  };
+  for (int record = 0; record < 40; ++record) {
+    write("train", record, 3);
+    write("test", 40 + record, 3 + record % 3);
+  }
+  const app::TaskRecords records =
+      app::open_records({.train = {.source = app::RecordsIn::npy, .folder = root / "train"},
+                         .test = {.source = app::RecordsIn::npy, .folder = root / "test"}},
+                        false, 1);
+  CHECK(app::record_shape(*records.train.source, {.frames = 4}) == Shape{2, 4});
+  CHECK(app::record_shape(*records.test.source, {.frames = 4}) == Shape{2, 4});
+}
+
 TEST_CASE("batches of arrays hold windows of frames in training and the middle in evaluation") {
   std::vector<float> values;
   for (int record = 0; record < 8; ++record)
