@@ -7,8 +7,8 @@
 #include <headrace/apps/task/channel_statistics.h>
 #include <headrace/apps/task/check_judged.h>
 #include <headrace/apps/task/check_masks.h>
-#include <headrace/apps/task/find_arrays.h>
 #include <headrace/apps/task/find_data.h>
+#include <headrace/apps/task/find_datasets.h>
 #include <headrace/apps/task/network_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/training/errors.h>

@@ -1,7 +1,7 @@
 #include <headrace/apps/feed/plan_table.h>
 #include <headrace/apps/run/data_log.h>
 #include <headrace/apps/task/array_data.h>
-#include <headrace/apps/task/find_arrays.h>
+#include <headrace/apps/task/find_datasets.h>
 #include <headrace/apps/task/name_groups.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/nearest.h>
@@ -107,6 +107,12 @@ RecordSet open_hdf5(const DataSet& set, const TaskData& data, const std::string&
       .groups = set.groups.empty() ? std::string() : dataset(set.groups, "groups"),
       .table = {.file = set.file, .memory = data.resident.value, .residence = Residence::file}};
   RecordSet opened{.source = std::make_shared<const Hdf5Records>(options)};
+  if (!opened.source->blocking()) {  // turned in memory, as MATLAB's axes are
+    log_data(LogLevel::info, fmt::format("[data] {}: MATLAB's axes are turned back in memory",
+                                         opened.source->name()));
+    opened.resident_bytes = bytes_of(*opened.source);
+    return opened;
+  }
   const std::size_t bytes = bytes_of(*opened.source);
   if (bytes <= data.resident.value)
     opened.resident_bytes = bytes;
@@ -177,8 +183,11 @@ std::shared_ptr<const Source> open_unlabelled_arrays(const fs::path& data, const
   if (is_hdf5(data)) {
     const std::string name =
         like.data.empty() ? find_datasets(data).data : require_dataset(data, like.data, "data");
-    return std::make_shared<const Hdf5Records>(Hdf5RecordsOptions{
-        .data = name, .field = array_field, .table = {.file = data, .residence = Residence::file}});
+    return std::make_shared<const Hdf5Records>(
+        Hdf5RecordsOptions{.data = name,
+                           .field = array_field,
+                           .record = record,
+                           .table = {.file = data, .residence = Residence::file}});
   }
   const Shape shape = NpyFile(data).shape();
   const bool channel_last =

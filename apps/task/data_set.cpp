@@ -57,12 +57,12 @@ void describe_arrays(Fields& fields, DataSet& set, const SourceKeys& keys) {
   fields.key("data", set.data, keys.only({hdf5}, "hdf5", "dataset of the features"));
   fields.key("labels", set.labels,
              keys.only({npy, hdf5}, "npy or hdf5",
-                       "dataset, of npy the file, of their labels: whole numbers [records], or "
-                       "flags, 0 or 1, [records, classes]"));
+                       "dataset, of npy the file, of their labels: whole numbers, of hdf5 also "
+                       "names, [records], or flags, 0 or 1, [records, classes]"));
   fields.key("groups", set.groups,
              keys.only({npy, hdf5}, "npy or hdf5",
-                       "dataset, of npy the file, of whole numbers [records]: who has the same "
-                       "there is never on two sides of a split; empty: none"));
+                       "dataset, of npy the file, of whole numbers, of hdf5 also names, [records]: "
+                       "who has the same there is never on two sides of a split; empty: none"));
   fields.key("classes", set.classes,
              keys.only({npy, hdf5}, "npy or hdf5",
                        "names by label; []: the attribute class_names, else class0, class1, ..."));

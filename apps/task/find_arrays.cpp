@@ -1,85 +1,22 @@
 #include <headrace/apps/task/find_arrays.h>
+#include <headrace/apps/task/find_datasets.h>
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/hdf5_datasets.h>
 #include <headrace/loaders/hdf5/hdf5_records.h>
 #include <headrace/loaders/image/image_formats.h>
 #include <headrace/loaders/memory/npy_file.h>
 #include <headrace/loaders/npy/npy_table.h>
 
 #include <algorithm>
-#include <array>
-#include <exception>
 #include <fstream>
 #include <string_view>
 #include <system_error>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace headrace::inline v1::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::array<std::string_view, 12> data_names{
-    "x",   "data",         "features",    "feature", "inputs",     "input",
-    "mel", "spectrograms", "spectrogram", "specs",   "embeddings", "vectors"};
-constexpr std::array<std::string_view, 9> label_names{
-    "y", "labels", "label", "targets", "target", "classes", "class", "one_hot", "onehot"};
-constexpr std::array<std::string_view, 9> group_names{"groups",   "group",   "patients",
-                                                      "patient",  "subject", "subjects",
-                                                      "speakers", "speaker", "group_id"};
-
-template <std::size_t Count>
-std::size_t rank_of(const std::array<std::string_view, Count>& names, const std::string& word) {
-  return static_cast<std::size_t>(std::ranges::find(names, lower_case(word)) - names.begin());
-}
-
-// Of an HDF5 file.
-struct Dataset {
-  std::string path{};
-  std::int64_t rows = 0;
-  FieldSpec row{};
-
-  std::string word() const { return path.substr(path.rfind('/') + 1); }
-  std::size_t bytes() const { return row.row_bytes() * static_cast<std::size_t>(rows); }
-};
-
-std::vector<Dataset> datasets_of(const fs::path& file) {
-  std::vector<Dataset> all;
-  std::exception_ptr damage;
-  for (const std::string& path : hdf5_datasets(file)) {
-    try {
-      const Hdf5Table table({.file = file,
-                             .fields = {{.name = "rows", .dataset = path}},
-                             .residence = Residence::file});
-      const Schema fields = table.fields();
-      if (fields[0].kind == FieldSpec::Kind::fixed && table.size() > 0)
-        all.push_back({.path = path, .rows = table.size(), .row = fields[0]});
-    } catch (const Error&) {  // a scalar, or of a type that no record can have, or damaged
-      damage = std::current_exception();
-    }
-  }
-  if (all.empty() && damage) std::rethrow_exception(damage);
-  return all;
-}
-
-// The one whose name comes first among `names`; null where none has such a name.
-template <std::size_t Count>
-const Dataset* called(const std::vector<Dataset>& all,
-                      const std::array<std::string_view, Count>& names, const auto& fits) {
-  const Dataset* best = nullptr;
-  for (const Dataset& one : all)
-    if (rank_of(names, one.word()) < Count && fits(one) &&
-        (best == nullptr || rank_of(names, one.word()) < rank_of(names, best->word())))
-      best = &one;
-  return best;
-}
-
-bool is_whole(DType dtype) {
-  return dtype != DType::float16 && dtype != DType::bfloat16 && dtype != DType::float32 &&
-         dtype != DType::float64;
-}
 
 // Whether some record has another number of classes than one.
 bool has_several(const LabelledSource& flags) {
@@ -92,24 +29,21 @@ DataSet in_hdf5(const fs::path& file) {
   const FoundDatasets found = find_datasets(file);
   if (found.labels.empty())
     throw ConfigError(fmt::format(
-        "[data] {}: must have a dataset of labels, whole numbers [records] or flags [records, "
-        "classes], called labels or y; it has {}",
-        file.string(), fmt::join(hdf5_datasets(file), ", ")));
-  DataSet set{.source = RecordsIn::hdf5,
-              .file = file,
-              .data = found.data,
-              .labels = found.labels,
-              .groups = found.groups};
-  const Hdf5Table labels({.file = file,
-                          .fields = {{.name = "labels", .dataset = found.labels}},
-                          .residence = Residence::file});
-  if (labels.fields()[0].shape.rank() == 1)
-    set.multi_label =
-        has_several(Hdf5Records({.data = found.data,
-                                 .labels = found.labels,
-                                 .multi_label = true,
-                                 .table = {.file = file, .residence = Residence::file}}));
-  return set;
+        "[data] {}: must have a dataset of labels, whole numbers or names [records] or flags "
+        "[records, classes], called labels or y; it has {}; write one, or name it: data.train: "
+        "{{source: hdf5, file: {}, data: {}, labels: DATASET}}",
+        file.string(), found.reasons, file.string(), found.data));
+  return {.source = RecordsIn::hdf5,
+          .file = file,
+          .data = found.data,
+          .labels = found.labels,
+          .groups = found.groups,
+          .multi_label =
+              found.flags &&
+              has_several(Hdf5Records({.data = found.data,
+                                       .labels = found.labels,
+                                       .multi_label = true,
+                                       .table = {.file = file, .residence = Residence::file}}))};
 }
 
 // "train_x" with y for x: "train_y"; empty where x is no part of the name.
@@ -142,7 +76,8 @@ fs::path label_file_of(const fs::path& features) {
 
 DataSet in_table(const fs::path& features, const fs::path& labels) {
   DataSet set{.source = RecordsIn::npy, .file = features, .labels = labels.native()};
-  if (NpyFile(labels).shape().rank() == 2)
+  const Shape shape = NpyFile(labels).shape();
+  if (shape.rank() == 2 && shape[1] != 1)
     set.multi_label = has_several(NpyTable(
         {.features = features, .labels = labels, .multi_label = true, .in_memory = false}));
   return set;
@@ -170,41 +105,6 @@ bool is_npy(const fs::path& file) {
 
 }  // namespace
 
-bool is_hdf5(const fs::path& file) {
-  const std::string extension = lower_case(file.extension().native());
-  return extension == ".h5" || extension == ".hdf5" || extension == ".hdf";
-}
-
-FoundDatasets find_datasets(const fs::path& file) {
-  const std::vector<Dataset> all = datasets_of(file);
-  const auto is_data = [](const Dataset& one) {
-    return one.row.shape.rank() >= 1 && one.row.shape.rank() <= 3;
-  };
-  const Dataset* data = called(all, data_names, is_data);
-  for (const Dataset& one : all)
-    if (data == nullptr ||
-        (rank_of(data_names, data->word()) == data_names.size() && one.bytes() > data->bytes()))
-      if (is_data(one)) data = &one;
-  if (data == nullptr)
-    throw ConfigError(fmt::format(
-        "[data] {}: must have a dataset of records, [records, values], [records, bins, frames] or "
-        "[records, channels, bins, frames], got {}",
-        file.string(), fmt::join(hdf5_datasets(file), ", ")));
-  const auto beside = [&](const Dataset& one) {
-    return &one != data && one.rows == data->rows && one.row.shape.rank() <= 1;
-  };
-  const Dataset* groups = called(all, group_names, beside);
-  const Dataset* labels = called(all, label_names, beside);
-  for (const Dataset& one : all)
-    if (labels == nullptr && &one != groups && beside(one) && is_whole(one.row.dtype))
-      labels = &one;
-  FoundDatasets found{.data = data->path};
-  if (labels != nullptr) found.labels = labels->path;
-  if (groups != nullptr && groups->row.shape.rank() == 0 && is_whole(groups->row.dtype))
-    found.groups = groups->path;
-  return found;
-}
-
 std::optional<DataSet> arrays_in_file(const fs::path& file) {
   if (is_hdf5(file)) return in_hdf5(file);
   if (is_list(file) && lists_arrays(file)) return DataSet{.source = RecordsIn::npy, .file = file};
@@ -228,7 +128,7 @@ std::vector<DataSet> array_tables_in(const fs::path& folder) {
   std::ranges::sort(files);
   std::vector<DataSet> tables;
   for (const fs::path& file : files) {
-    if (rank_of(label_names, file.stem().native()) < label_names.size()) continue;
+    if (is_called(file.stem().native(), label_names)) continue;
     if (const fs::path labels = label_file_of(file); !labels.empty())
       tables.push_back(in_table(file, labels));
   }

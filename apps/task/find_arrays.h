@@ -9,24 +9,10 @@
 
 namespace headrace::inline v1::app {
 
-/// Datasets of an HDF5 file that look like records and what is known of them.
-struct FoundDatasets {
-  std::string data{};
-  std::string labels{};  ///< empty: none looks like labels
-  std::string groups{};  ///< likewise
-};
-
-/// Whether a file is an HDF5 file, by its name.
-bool is_hdf5(const std::filesystem::path& file);
-
-/// By name (x, data, features; y, labels, targets; groups, patients and the like), else the largest
-/// dataset is the data, and one of whole numbers with as many rows the labels. Throws ConfigError
-/// where no dataset can be data, and what opening the file throws.
-FoundDatasets find_datasets(const std::filesystem::path& file);
-
 /// Arrays in a file: an HDF5 file, a list of .npy files, or a .npy file of features with its labels
 /// beside it (x.npy and y.npy, features.npy and labels.npy, train_x.npy and train_y.npy). Nothing
-/// for another file. Throws ConfigError where there are no labels.
+/// for another file. Throws ConfigError where there are no labels; of an HDF5 file with the reason
+/// for each of its datasets.
 std::optional<DataSet> arrays_in_file(const std::filesystem::path& file);
 
 /// Files of features in a folder that have labels beside them, by name.

@@ -268,11 +268,11 @@ FoundData find_classes(const fs::path& data) {
     if (auto parts = parts_of_tables(data)) return std::move(*parts);
   if (fs::is_regular_file(data, failed))
     if (auto arrays = arrays_in_file(data)) return {.train = std::move(*arrays)};
-  return find(
-      data, classes_in,
-      "a folder with a folder for each class (or folders train, validation, test of such), "
-      "a manifest (.csv, .tsv, .jsonl), a pack, an HDF5 file (.h5), or .npy files of features "
-      "and labels (x.npy, y.npy)");
+  return find(data, classes_in,
+              "a folder with a folder for each class (or folders train, validation, test of such), "
+              "a manifest (.csv, .tsv, .jsonl), a pack, an HDF5 file (.h5, MATLAB's .mat), or .npy "
+              "files of features "
+              "and labels (x.npy, y.npy)");
 }
 
 FoundData find_masks(const fs::path& data, const fs::path& masks) {

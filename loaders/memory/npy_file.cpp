@@ -62,6 +62,10 @@ DType dtype_of(std::string_view code) {
 }
 
 void read_type(std::string_view text, Header& header) {
+  if (text.size() > 2 && (text[2] == 'U' || text[2] == 'S'))
+    refuse(
+        "it must hold numbers or booleans, got texts; number names with "
+        "numpy.unique(names, return_inverse=True)");
   if (text.size() < 5 || text[0] != '\'' || text[4] != '\'')
     refuse("the type must be a plain one such as '<f4'");
   if (std::string_view("<>|=").find(text[1]) == std::string_view::npos)

@@ -36,8 +36,8 @@ detail::RecordValues values_of(const NpyTableOptions& options) {
                                  .classes = options.classes,
                                  .multi_label = options.multi_label});
   if (!options.groups.empty())
-    detail::take_groups(values, detail::printable(options.groups.native()),
-                        read_all(options.groups));
+    detail::take_groups(values, {.name = detail::printable(options.groups.native()),
+                                 .values = read_all(options.groups)});
   return values;
 }
 

@@ -84,7 +84,10 @@ std::optional<Read> read(const std::string& file, const std::string& dataset, Re
 
 std::vector<std::string> datasets_of(const std::string& file) {
   try {
-    return hdf5_datasets(file);
+    std::vector<std::string> paths;
+    for (const Hdf5DatasetFacts& facts : hdf5_dataset_facts(file))
+      paths.push_back(facts.path);
+    return paths;
   } catch (const DataError&) {
   } catch (const ConfigError&) {
   }

@@ -65,6 +65,11 @@ TEST_CASE("files that are none, or lie, are refused by name") {
   CHECK(contains(tried("{'descr': '|O', 'fortran_order': False, 'shape': (2,), }", ""), "type"));
   CHECK(contains(tried("{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }", "12345678"),
                  "number or boolean"));
+  for (const char* texts : {"<U3", "<U12", "|S1"})
+    CHECK(contains(
+        tried(std::string("{'descr': '") + texts + "', 'fortran_order': False, 'shape': (1,), }",
+              "12345678"),
+        "got texts; number names with numpy.unique"));
   CHECK(contains(tried("{'descr': '<f4', 'shape': (2,), }", "12345678"), "fortran_order"));
   CHECK(contains(tried("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", ""),
                  "whole numbers"));

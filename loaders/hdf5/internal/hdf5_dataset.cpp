@@ -80,6 +80,7 @@ void describe_shape(const DescribedPart& part, const Hdf5Element& element, Hdf5D
   const std::size_t leading = leading_axes(part.request, rank);
   dataset.dtype = element.dtype;
   dataset.swap = element.swap;
+  dataset.text = element.text;
   dataset.row_bytes = size_of(element.dtype);
   std::vector<std::int64_t> row;
   for (std::size_t axis = leading; axis < part.extents.size(); ++axis) {

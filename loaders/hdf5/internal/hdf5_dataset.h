@@ -20,6 +20,7 @@ struct Hdf5Dataset {
   std::string path;   ///< name in the file
   DType dtype = DType::uint8;
   bool swap = false;                  ///< stored in the other byte order
+  bool text = false;                  ///< strings; the last axis of a row is their bytes
   std::vector<std::int64_t> leading;  ///< extents of the axes that count rows
   std::int64_t rows = 0;              ///< their product
   Shape row;                          ///< shape of one row

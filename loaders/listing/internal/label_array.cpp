@@ -120,9 +120,35 @@ void take_flags(RecordValues& values, const LabelArray& labels) {
   }
 }
 
+void require_text(const LabelArray& array, std::size_t row) {
+  if (array.texts[row].empty()) bad_row(array.name, row, "must hold a name, got an empty text");
+}
+
+void take_names(RecordValues& values, const LabelArray& labels) {
+  if (labels.multi_label)
+    refuse(labels.name, "of multi_label must be flags [records, classes], got strings");
+  LabelNames names;
+  for (const std::string& name : labels.classes)
+    names.number(name);
+  if (names.size() != labels.classes.size())
+    refuse(labels.name, "must have classes of different names where strings are labels");
+  for (std::size_t row = 0; row < labels.texts.size(); ++row) {
+    require_text(labels, row);
+    values.labels.push_back(names.number(labels.texts[row]));
+    if (!labels.classes.empty() && names.size() > labels.classes.size())
+      bad_row(labels.name, row,
+              "must hold the name of one of the " + std::to_string(labels.classes.size()) +
+                  " classes, got " + detail::quoted(labels.texts[row]));
+  }
+  LabelArray named{.name = labels.name, .classes = labels.classes};
+  if (named.classes.empty()) named.classes = names.settle(values.labels);
+  name_classes(values, named, 0);
+}
+
 }  // namespace
 
 void take_labels(RecordValues& values, const LabelArray& labels) {
+  if (!labels.texts.empty()) return take_names(values, labels);
   const Shape& shape = labels.values.shape();
   if (shape.elements() == 0)
     refuse(labels.name, "must hold at least one label, got " + to_string(shape));
@@ -135,12 +161,20 @@ void take_labels(RecordValues& values, const LabelArray& labels) {
     refuse(labels.name, "must be [records] or [records, classes], got " + to_string(shape));
 }
 
-void take_groups(RecordValues& values, const std::string& name, const Tensor& groups) {
-  if (groups.shape().rank() != 1)
-    refuse(name, "groups must be [records], got " + to_string(groups.shape()));
+void take_groups(RecordValues& values, const LabelArray& groups) {
+  LabelNames names;
+  for (std::size_t row = 0; row < groups.texts.size(); ++row) {
+    require_text(groups, row);
+    values.groups.push_back(names.number(groups.texts[row]));
+  }
+  values.group_names = names.settle(values.groups);
+  if (!groups.texts.empty()) return;
+  const Shape& shape = groups.values.shape();
+  if (shape.rank() != 1 && !(shape.rank() == 2 && shape[1] == 1))
+    refuse(groups.name, "groups must be [records], got " + to_string(shape));
   constexpr double exact = 9007199254740992.0;  // whole numbers that a double holds
   std::map<std::int64_t, std::int32_t> places;
-  const std::vector<std::int64_t> numbers = whole_numbers(name, groups, 1, exact);
+  const std::vector<std::int64_t> numbers = whole_numbers(groups.name, groups.values, 1, exact);
   for (const std::int64_t number : numbers)
     places.emplace(number, 0);
   for (auto& [number, place] : places) {

@@ -10,8 +10,9 @@ namespace headrace::inline v1::detail {
 
 /// Labels of records in one array: whole numbers [records], or flags, 0 or 1, [records, classes].
 struct LabelArray {
-  std::string name{};  ///< its file, or file and dataset, for messages
-  Tensor values{};     ///< of any number type
+  std::string name{};                ///< its file, or file and dataset, for messages
+  Tensor values{};                   ///< of any number type
+  std::vector<std::string> texts{};  ///< in its place: a name for each record
   /// Names by label; empty: "class0", "class1" and so on, up to the largest label or of all
   /// columns.
   std::vector<std::string> classes{};
@@ -24,8 +25,8 @@ struct LabelArray {
 /// right.
 void take_labels(RecordValues& values, const LabelArray& labels);
 
-/// The same of groups: whole numbers [records].
-void take_groups(RecordValues& values, const std::string& name, const Tensor& groups);
+/// The same of groups: whole numbers [records] or texts.
+void take_groups(RecordValues& values, const LabelArray& groups);
 
 /// The fields that `values` gives a sample, for all of its labels: a row a record. Undefined where
 /// there are no labels.

@@ -23,8 +23,10 @@ void Hdf5File::open() {
     thread_->run([this] { open_for_library(); });
   } catch (const DataError& error) {
     end_on(*thread_, home_, opened_);
-    throw DataError("[hdf5] " + printable(path().native()) + ": cannot be opened, " + error.what() +
-                    "; check that it is a whole HDF5 file and that nobody is writing it");
+    throw DataError(
+        "[hdf5] " + printable(path().native()) + ": cannot be opened, " + error.what() +
+        "; check that it is a whole HDF5 file (of MATLAB: saved with -v7.3) and that nobody is "
+        "writing it");
   } catch (...) {
     end_on(*thread_, home_, opened_);
     throw;

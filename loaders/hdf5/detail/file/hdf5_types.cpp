@@ -145,8 +145,9 @@ Hdf5Element element_of(hid_t type) {
     case H5T_ARRAY:
       return array(type);
     case H5T_STRING:
-      if (H5Tis_variable_str(type) > 0) return heap_reference({DType::uint8, false});
-      return {.extents = {H5Tget_size(type)}};
+      if (H5Tis_variable_str(type) > 0)
+        return {.extents = {HeapReference::stored_bytes}, .ragged = RaggedElement{}, .text = true};
+      return {.extents = {H5Tget_size(type)}, .text = true};
     case H5T_COMPOUND:
       refuse("compound");
     case H5T_VLEN:

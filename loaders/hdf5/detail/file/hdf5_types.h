@@ -43,6 +43,7 @@ struct Hdf5Element {
   std::vector<std::size_t> extents{};  ///< of array types and fixed strings: further axes of a row
   /// Of variable length: what its values hold; the rest is the type of a HeapReference.
   std::optional<RaggedElement> ragged{};
+  bool text = false;  ///< strings, of which the last of the extents counts bytes
 };
 
 /// Fixed-size integers, IEEE floats of 16, 32 and 64 bits, bfloat16, enumerations (FALSE/TRUE is

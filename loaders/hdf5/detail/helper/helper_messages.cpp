@@ -111,6 +111,7 @@ void put(WireWriter& to, const Hdf5Dataset& dataset) {
   to.text(dataset.path);
   to.value(dataset.dtype);
   to.value(dataset.swap);
+  to.value(dataset.text);
   to.list(dataset.leading);
   put(to, dataset.row);
   to.value(std::uint64_t{dataset.chunk_bytes});
@@ -135,6 +136,7 @@ Hdf5Dataset take_dataset(WireReader& from, const DatasetRequest& request,
   dataset.path = from.text();
   dataset.dtype = take_dtype(from);
   dataset.swap = from.flag();
+  dataset.text = from.flag();
   dataset.leading = take_extents(from);
   const std::vector<std::int64_t> row = take_extents(from);
   dataset.row = Shape(std::span(row));

@@ -1,0 +1,165 @@
+#include <headrace/apps/task/data_set.h>
+#include <headrace/apps/task/find_datasets.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/printable.h>
+#include <headrace/loaders/hdf5/hdf5_datasets.h>
+
+#include <cstdint>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+using Facts = Hdf5DatasetFacts;
+using Names = std::span<const std::string_view>;
+
+std::string word_of(const Facts& one) {
+  return one.path.substr(one.path.rfind('/') + 1);
+}
+
+std::size_t rank_of(const std::string& word, Names names) {
+  return static_cast<std::size_t>(std::ranges::find(names, lower_case(word)) - names.begin());
+}
+
+// The one whose name comes first among `names`; null where none has such a name.
+const Facts* called(const std::vector<Facts>& all, Names names, const auto& fits) {
+  const Facts* best = nullptr;
+  for (const Facts& one : all)
+    if (is_called(word_of(one), names) && fits(one) &&
+        (best == nullptr || rank_of(word_of(one), names) < rank_of(word_of(*best), names)))
+      best = &one;
+  return best;
+}
+
+bool is_whole(const Facts& one) {
+  return one.text || (one.dtype != DType::float16 && one.dtype != DType::bfloat16 &&
+                      one.dtype != DType::float32 && one.dtype != DType::float64);
+}
+
+std::string why_no_data(const Facts& one) {
+  const int rank = one.shape.rank();
+  if (!one.fault.empty()) return one.fault;
+  if (one.text) return "strings are no records";
+  if (one.ragged) return "records must have one length";
+  if (one.shape.elements() == 0) return "holds nothing";
+  if (rank < 2) return "records must be [records, values] or more";
+  return rank > 4 ? "records must be at most [records, channels, bins, frames]" : "";
+}
+
+// What MATLAB wrote may count records along its last axis.
+bool has_rows(const Facts& one, std::int64_t rows) {
+  const Shape& shape = one.shape;
+  return shape[0] == rows || (!one.matlab.empty() && shape[shape.rank() - 1] == rows);
+}
+
+bool has_as_many(const Facts& one, const Facts& data) {
+  const Shape& shape = data.shape;
+  return has_rows(one, shape[0]) ||
+         (!data.matlab.empty() && has_rows(one, shape[shape.rank() - 1]));
+}
+
+// A column, or of MATLAB a row.
+bool is_vector(const Facts& one) {
+  const Shape& shape = one.shape;
+  return shape.rank() == 1 ||
+         (shape.rank() == 2 && (shape[1] == 1 || (!one.matlab.empty() && shape[0] == 1)));
+}
+
+// Whether it may stand beside the records.
+std::string why_not_beside(const Facts& one, const Facts& data) {
+  if (!one.fault.empty()) return one.fault;
+  if (&one == &data) return "the records";
+  const std::int64_t rows = data.shape[0];
+  const bool fits = one.shape.rank() >= 1 && one.shape.rank() <= 2 && has_as_many(one, data);
+  if (one.text && (!fits || (one.matlab.empty() && !is_vector(one))))
+    return fmt::format("labels must be [{}]", rows);
+  if (!fits || (one.ragged && !one.text))
+    return fmt::format("labels must be [{}] or flags [{}, classes]", rows, rows);
+  return {};
+}
+
+std::string why_no_labels(const Facts& one, const Facts& data, const Facts* groups) {
+  if (&one == groups) return "groups";
+  const std::string why = why_not_beside(one, data);
+  if (!why.empty() || (is_whole(one) && !one.text)) return why;
+  return fmt::format("{} are labels only where they are called so",
+                     one.text ? "strings" : "fractions");
+}
+
+// "/x: float32 [84, 16]: the records; /y: float64 [1, 84]: labels must be [84]", the first of them.
+std::string reasons(const std::vector<Facts>& all, const auto& why) {
+  constexpr std::size_t most = 12;
+  std::string text;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i == most) return text + fmt::format("; and {} more", all.size() - i);
+    const Facts& one = all[i];
+    text += fmt::format("{}{}: {}", i == 0 ? "" : "; ", printable(one.path, 200), to_string(one));
+    if (one.fault.empty()) text += ": " + why(one);
+  }
+  return text.empty() ? "none" : text;
+}
+
+// Cells of MATLAB lie in groups of names that nobody gives.
+std::vector<Facts> datasets_of(const std::filesystem::path& file) {
+  std::vector<Facts> all = hdf5_dataset_facts(file);
+  std::erase_if(all, [](const Facts& one) { return one.path.starts_with("/#"); });
+  return all;
+}
+
+const Facts& data_of(const std::filesystem::path& file, const std::vector<Facts>& all) {
+  const auto fits = [](const Facts& one) { return why_no_data(one).empty(); };
+  const Facts* data = called(all, data_names, fits);
+  const auto bytes = [](const Facts& one) {
+    return static_cast<std::size_t>(one.shape.elements()) * size_of(one.dtype);
+  };
+  if (data != nullptr) return *data;
+  for (const Facts& one : all)
+    if (fits(one) && !is_called(word_of(one), label_names) &&
+        !is_called(word_of(one), group_names) && (data == nullptr || bytes(one) > bytes(*data)))
+      data = &one;
+  if (data != nullptr) return *data;
+  throw ConfigError(fmt::format(
+      "[data] {}: must have a dataset of records, [records, values], [records, bins, frames] or "
+      "[records, channels, bins, frames], a row a record; it has {}; write one",
+      file.string(), reasons(all, [](const Facts& one) {
+        const std::string why = why_no_data(one);
+        return why.empty() ? "called as labels or groups are" : why;
+      })));
+}
+
+}  // namespace
+
+bool is_called(const std::string& word, Names names) {
+  return rank_of(word, names) < names.size();
+}
+
+bool is_hdf5(const std::filesystem::path& file) {
+  const std::string extension = lower_case(file.extension().native());
+  return extension == ".h5" || extension == ".hdf5" || extension == ".hdf" || extension == ".mat";
+}
+
+FoundDatasets find_datasets(const std::filesystem::path& file) {
+  const std::vector<Facts> all = datasets_of(file);
+  const Facts& data = data_of(file, all);
+  const auto beside = [&](const Facts& one) { return why_not_beside(one, data).empty(); };
+  const Facts* groups = called(all, group_names, [&](const Facts& one) {
+    return beside(one) && is_vector(one) && is_whole(one);
+  });
+  const Facts* labels = called(all, label_names, beside);
+  for (const Facts& one : all)
+    if (labels == nullptr && why_no_labels(one, data, groups).empty()) labels = &one;
+  FoundDatasets found{.data = data.path};
+  if (groups != nullptr) found.groups = groups->path;
+  if (labels == nullptr) {
+    found.reasons =
+        reasons(all, [&](const Facts& one) { return why_no_labels(one, data, groups); });
+    return found;
+  }
+  found.labels = labels->path;
+  found.flags = !labels->text && !is_vector(*labels);
+  return found;
+}
+
+}  // namespace headrace::inline v1::app

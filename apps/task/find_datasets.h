@@ -1,0 +1,43 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace headrace::inline v1::app {
+
+/// What arrays of features, labels and groups are called, the likeliest first.
+inline constexpr std::array<std::string_view, 12> data_names{
+    "x",   "data",         "features",    "feature", "inputs",     "input",
+    "mel", "spectrograms", "spectrogram", "specs",   "embeddings", "vectors"};
+inline constexpr std::array<std::string_view, 9> label_names{
+    "y", "labels", "label", "targets", "target", "classes", "class", "one_hot", "onehot"};
+inline constexpr std::array<std::string_view, 9> group_names{"groups",   "group",   "patients",
+                                                             "patient",  "subject", "subjects",
+                                                             "speakers", "speaker", "group_id"};
+
+/// Whether a word is one of the names, in any case.
+bool is_called(const std::string& word, std::span<const std::string_view> names);
+
+/// Datasets of an HDF5 file that look like records and what is known of them.
+struct FoundDatasets {
+  std::string data{};
+  std::string labels{};   ///< empty: none looks like labels
+  bool flags = false;     ///< labels are [records, classes]
+  std::string groups{};   ///< empty: none looks like groups
+  std::string reasons{};  ///< where there are no labels: of each dataset why not
+};
+
+/// Whether a file is an HDF5 file, by its name; MATLAB's (.mat), too.
+bool is_hdf5(const std::filesystem::path& file);
+
+/// By name (x, data, features; y, labels, targets; groups, patients and the like), else the largest
+/// dataset is the data, and one of whole numbers with as many rows the labels. Strings are labels
+/// and groups by name alone, and never data. Throws ConfigError with the reason for each dataset
+/// where none can be data, and what opening the file throws.
+FoundDatasets find_datasets(const std::filesystem::path& file);
+
+}  // namespace headrace::inline v1::app
