@@ -162,7 +162,8 @@ std::int64_t counted_rows(const Example& example) {
 
 at::Tensor present_rows(const Batch& batch, at::Device device) {
   if (!batch.has("valid") || batch.valid_rows() == batch.size()) return {};
-  return as_tensor(batch["valid"]).to(device, /*non_blocking=*/true).to(at::kBool);
+  const at::Tensor valid = as_tensor(batch["valid"]);
+  return valid.to(device, /*non_blocking=*/!device.is_cpu()).to(at::kBool);
 }
 
 std::vector<std::int64_t> unread_rows(const Batch& batch) {

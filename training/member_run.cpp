@@ -246,6 +246,9 @@ class MemberRun {
                       }},
                  stop);
     if (!evaluation) return {.status = RunStatus::interrupted};
+    if (evaluation->samples == 0 && evaluation->unread.cases > 0)
+      throw DataError("[recipe] test: " + evaluation->unread.words(0) +
+                      "; mend them, and resume the run to judge it");
     if (callbacks_.on_test) callbacks_.on_test(*evaluation);
     if (evaluation->unread.cases > 0) {
       result.unread = evaluation->unread.words(evaluation->samples);

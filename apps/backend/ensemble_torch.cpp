@@ -95,9 +95,10 @@ DeviceChoice device_choice(const std::string& word) {
 }
 
 TrainingJob job_of(const Predictor& one, const std::vector<Job>& jobs) {
-  // Nothing is learnt: a schedule that a later release refuses to train by is of no matter.
+  // Nothing is learnt: a schedule that a later release refuses to train by is of no matter, nor is
+  // a record to train on that cannot be read.
   return read_training_text(jobs, one.note("configuration"), one.file.string() + " (configuration)",
-                            {"training.schedule=constant"});
+                            {"training.schedule=constant", "data.bad_samples=shrink"});
 }
 
 }  // namespace

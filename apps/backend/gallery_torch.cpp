@@ -110,6 +110,7 @@ void GalleryKeeper::add(const training::Cases& cases) {
       some == 0 ? 0 : std::max<std::int64_t>(1, (options_.records + some - 1) / some);
   for (std::int64_t row = 0; row < badness.size(0); ++row) {
     const double bad = badness.const_data_ptr<double>()[row];
+    if (std::ranges::binary_search(cases.unread, row)) continue;
     if (step > 0 && (cases.first + row) % step == 0) gallery_.some.push_back(picture_of(all, row));
     if (!is_among_worst(bad)) continue;
     std::vector<JudgedPicture>& worst = gallery_.worst;
@@ -119,7 +120,7 @@ void GalleryKeeper::add(const training::Cases& cases) {
     worst.insert(place, picture_of(all, row));
     if (worst.size() > options_.worst) worst.pop_back();
   }
-  gallery_.records += badness.size(0);
+  gallery_.records += badness.size(0) - std::ssize(cases.unread);
 }
 
 Gallery GalleryKeeper::result() const {

@@ -180,8 +180,8 @@ std::vector<training::VoteFigures> RecipeRun::vote_of_kept_scores(
 }
 
 // By the figure that selects a member's weights; where a vote has none of that name by its first.
-std::vector<FoldOutcome> RecipeRun::outcomes_of(
-    const std::vector<training::VoteFigures>& votes) const {
+std::vector<FoldOutcome> RecipeRun::outcomes_of(const std::vector<training::VoteFigures>& votes,
+                                                const std::optional<std::string>& unread) const {
   std::vector<FoldOutcome> outcomes;
   if (votes.empty()) return outcomes;
   std::string by = recipe_->begin(members_.front())->selected_by().figure;
@@ -191,7 +191,8 @@ std::vector<FoldOutcome> RecipeRun::outcomes_of(
     outcomes.push_back({.member = vote_member(vote.name),
                         .selected_by = by,
                         .test = by_name(vote.figures),
-                        .confusion = named(vote.confusion, class_names(recipe_->notes()))});
+                        .confusion = named(vote.confusion, class_names(recipe_->notes())),
+                        .unread = unread});
     if (vote.nan > 0)
       outcomes.back().refused =
           "test: the vote gives NaN for " + std::to_string(vote.nan) + " records";
@@ -211,6 +212,7 @@ std::optional<TestReview> RecipeRun::review(const std::filesystem::path& folder,
   const bool kept = std::ranges::all_of(
       done, [&](const training::Member& member) { return member.test == *records; });
   std::vector<training::VoteFigures> votes;
+  std::optional<std::string> unread;
   if (all && kept) votes = vote_of_kept_scores(folder);
   for (training::Member& member : done)
     member.test = *records;
@@ -221,9 +223,10 @@ std::optional<TestReview> RecipeRun::review(const std::filesystem::path& folder,
     auto seen = review.left_out.empty() ? look_at_test(done, folder, std::move(stop)) : Seen{};
     if (!seen) return std::nullopt;
     review.gallery = std::move(seen->gallery);
+    unread = seen->unread;
     if (all && votes.empty()) votes = std::move(seen->votes);
   }
-  review.votes = outcomes_of(votes);
+  review.votes = outcomes_of(votes, unread);
   return review;
 }
 
@@ -274,7 +277,10 @@ std::optional<RecipeRun::Seen> RecipeRun::look_at_test(const std::vector<trainin
   if (trial_ != nullptr)
     trial_->on_once(
         {.what = "look back at the test", .seconds = evaluation->members.front().full_seconds});
-  return Seen{.votes = std::move(evaluation->votes), .gallery = gallery.result()};
+  const training::Evaluation& one = evaluation->members.front();
+  Seen seen{.votes = std::move(evaluation->votes), .gallery = gallery.result()};
+  if (one.unread.cases > 0) seen.unread = one.unread.words(one.samples);
+  return seen;
 }
 
 }  // namespace headrace::inline v1::app

@@ -53,7 +53,8 @@ class RecipeRun final : public TrainingRun {
   void keep_records(const training::Member& member, const std::filesystem::path& folder) const;
   std::vector<training::Member> done_members(const std::filesystem::path& folder) const;
   std::vector<training::VoteFigures> vote_of_kept_scores(const std::filesystem::path& folder) const;
-  std::vector<FoldOutcome> outcomes_of(const std::vector<training::VoteFigures>& votes) const;
+  std::vector<FoldOutcome> outcomes_of(const std::vector<training::VoteFigures>& votes,
+                                       const std::optional<std::string>& unread) const;
   // Bytes that the compute device has left under its limit, once what is unused was given back.
   std::uint64_t room_now() const;
   // Why the networks of all these cannot be held at once; empty where they can.
@@ -63,6 +64,7 @@ class RecipeRun final : public TrainingRun {
   struct Seen {
     std::vector<training::VoteFigures> votes{};
     Gallery gallery{};
+    std::optional<std::string> unread{};  // how many records none of them could see
   };
   // `done` have the records that they look at together as their test.
   std::optional<Seen> look_at_test(const std::vector<training::Member>& done,

@@ -74,8 +74,9 @@ void describe(Fields& fields, BadSampleSettings& settings) {
                       .used_if = [&settings] { return settings.rule != fail; },
                       .used_when = "data.bad_samples.rule is replace or shrink"};
   };
-  KeyOptions of_most =
-      counted("more of them end the run, to which each epoch adds its own; 0: any number");
+  KeyOptions of_most = counted(
+      "more of them in a stage of a member end the run; each epoch adds its own, and a run that "
+      "goes on begins anew; 0: any number");
   of_most.min = 0.0;
   fields.key("most", settings.most, std::move(of_most));
   KeyOptions of_share = counted("a larger share of an epoch's samples ends the run");
@@ -100,8 +101,9 @@ void DecodeSettings::apply(DecodeImage& decode) const {
 
 void describe_check(Fields& fields, FileCheck& check, bool judges, KeyOptions options) {
   using enum FileCheck;
-  std::vector<Choice<FileCheck>> choices{{"none", none}, {"quick", quick}, {"decode", decode}};
-  if (!judges) choices.erase(choices.begin() + 1);
+  std::vector<Choice<FileCheck>> choices{{"none", none}, {"decode", decode}};
+  if (judges) choices.insert(choices.begin() + 1, {"quick", quick});
+  choices.insert(choices.end(), {{"off", none}, {"first_epoch", decode}});  // of earlier releases
   options.doc = judges ? "of the files of validation and test, before the first step; quick: head "
                          "and end, where these are odd all of it, for 2 minutes at most; decode: "
                          "all of them whole, and each picture to train on in the first epoch"

@@ -50,7 +50,7 @@ HEADRACE_API void describe(Fields& fields, PlantedDelays& delay);
 /// The section `data.bad_samples`: what is done about records to train on that cannot be read.
 struct BadSampleSettings {
   BadSamples::Rule rule = BadSamples::Rule::fail;
-  std::int64_t most = 0;    ///< of a run; 0: any number
+  std::int64_t most = 0;    ///< of a stage; 0: any number
   double most_share = 0.1;  ///< of an epoch's samples
 
   /// For loaders of these records. Each case is written to `log`; empty: none is.

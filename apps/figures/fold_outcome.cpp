@@ -148,6 +148,7 @@ void add_votes(nlohmann::ordered_json& json, const std::vector<FoldOutcome>& vot
     return numbers_json<nlohmann::ordered_json>(vote.test);
   };
   deciding = {{"selected_by", first.selected_by}, {"test", test_of(first)}};
+  if (first.unread) deciding["unread"] = *first.unread;
   add_confusion(deciding, first.confusion);
   if (votes.size() == 1) return;
   for (const FoldOutcome& vote : votes) {
@@ -196,8 +197,10 @@ std::string results_text(const std::vector<FoldOutcome>& outcomes,
   if (votes.empty()) return text;
   if (votes.size() > 1) return text + '\n' + vote_table(votes);
   const FoldOutcome& vote = votes.front();
-  return text + fmt::format("\n{}: test {} {:.4f}", vote.member, figure_words(vote.selected_by),
-                            find(vote.test, vote.selected_by).value_or(NAN));
+  return text +
+         fmt::format("\n{}: test {} {:.4f}", vote.member, figure_words(vote.selected_by),
+                     find(vote.test, vote.selected_by).value_or(NAN)) +
+         (vote.unread ? "\n  test: " + *vote.unread : std::string());
 }
 
 void write_fold_outcome(const std::filesystem::path& folder, const FoldOutcome& outcome) {

@@ -40,7 +40,8 @@ struct RunSettings {
   ThreadSettings threads;
   BadSampleSettings bad_samples;  ///< a key of the section `data`
   PlantedDelays delay;
-  Node smoke;  ///< see smoke_document()
+  bool goes_on = false;  ///< no key: what was looked at before the first step ends it no more
+  Node smoke;            ///< see smoke_document()
 };
 
 /// Its keys.

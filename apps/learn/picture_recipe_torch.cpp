@@ -157,10 +157,12 @@ monitor::MemoryForecast PictureRecipe::plan() {
 }
 
 std::uint64_t PictureRecipe::open() {
-  if (mask_) check_masks(records_, feed(), config_->bad_samples);
+  BadSampleSettings bad = config_->bad_samples;
+  if (config_->goes_on) bad.rule = BadSamples::Rule::shrink;
+  if (mask_) check_masks(records_, feed(), bad);
   load(records_);
-  check_judged(records_, {.decode = task_.data.decode,
-                          .must_be_sound = config_->bad_samples.rule == BadSamples::Rule::fail,
+  check_judged(records_, {.decode = feed().task.data.decode,
+                          .must_be_sound = bad.rule == BadSamples::Rule::fail,
                           .listings = task_.data.listings});
   return records_.resident_bytes();
 }

@@ -107,6 +107,9 @@ std::string evaluation_text(const EvaluationReport& report) {
   std::string text = table_of(report, votes);
   while (votes > 1 && head_width(text) > most_report_columns)
     text = table_of(report, --votes);
+  if (report.unread > 0)
+    text += fmt::format("figures are of {} of {} records; the others could not be read\n",
+                        report.samples, report.samples + report.unread);
   return text;
 }
 

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -115,8 +116,7 @@ class Look {
     const auto& [first, cause] = *bad_.begin();
     const std::string text = fmt::format(
         "[data] {} of the {} records of validation and test that were looked at cannot be read, "
-        "the "
-        "first of the {}: {}: {}; mend them or take them out",
+        "the first of the {}: {}: {}; mend them or take them out",
         bad_.size(), seen_.load(), all_[first].part, all_[first].labelled->origin(all_[first].row),
         cause);
     if (check_.must_be_sound)
@@ -129,10 +129,10 @@ class Look {
  private:
   std::filesystem::path kept_in() const {
     if (check_.listings.empty()) return {};
-    std::string places;
+    std::set<std::string> names;
     for (const Judged& one : all_)
-      if (places.find(one.labelled->name()) == std::string::npos)
-        places += one.labelled->name() + '\n';
+      names.insert(one.labelled->name());
+    const std::string places = fmt::format("{}", fmt::join(names, "\n"));
     return check_.listings / fmt::format("{:016x}.sound", hash_name(places));
   }
 
@@ -148,13 +148,11 @@ class Look {
         if (!found) found = look_inside(one, sample) ? of_dim : 1;
         return *found;
       };
-      const auto kind = static_cast<std::uint64_t>(check_.decode.check);
+      const auto kind = static_cast<std::uint64_t>(check_.decode.check) + most_bytes() * 4;
       if ((file.path.empty() ? look() : kept_.of(path_of(file), kind, look)) == of_dim) ++dim_;
       const RecordFile mask = one.labelled->mask_file(one.row);
       if (!mask.path.empty()) kept_.of(path_of(mask), kind, look);
-    } catch (const ResourceError&) {
-      throw;
-    } catch (const Error& error) {
+    } catch (const DataError& error) {
       const std::lock_guard lock(mutex_);
       bad_.emplace(static_cast<std::size_t>(&one - all_.data()), error.what());
     }

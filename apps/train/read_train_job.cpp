@@ -6,6 +6,8 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/runtime/runtime.h>
 
+#include <memory>
+
 #include <fmt/format.h>
 
 namespace headrace::inline v1::app {
@@ -56,6 +58,7 @@ TrainingJob read_written_job(const TrainOptions& options, const std::vector<Job>
 TrainingJob read_train_job(const TrainOptions& options, const std::vector<Job>& jobs) {
   TrainingJob job =
       options.data.empty() ? read_written_job(options, jobs) : read_proposed_job(options, jobs);
+  if (!options.resume.empty()) std::const_pointer_cast<JobConfig>(job.config)->goes_on = true;
   return options.smoke > 0 && job.shrunk ? *job.shrunk : job;
 }
 

@@ -3,12 +3,15 @@
 #include <headrace/models/metrics/area_under_roc.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <limits>
 #include <span>
 #include <utility>
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/where.h>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -37,14 +40,20 @@ training::Figures areas(std::span<const float> leaks, const LeakFile& file) {
           {"recording_auc", models::area_under_roc(of_recordings, file.labels)}};
 }
 
-// The file as far as segments were heard; a recording that was cut counts as none.
+// The recordings all of whose segments were heard; of those that could not be read leaks are NaN.
 LeakFile heard_whole(LeakFile file, std::vector<float>& leaks) {
   const auto segments = static_cast<std::size_t>(file.segments());
-  const std::size_t whole = std::min(leaks.size() / segments, file.labels.size());
-  if (leaks.size() < file.labels.size() * segments) {
-    file.labels.resize(whole);
-    leaks.resize(whole * segments);
+  const std::size_t heard = std::min(leaks.size() / segments, file.labels.size());
+  std::size_t whole = 0;
+  for (std::size_t i = 0; i < heard; ++i) {
+    const auto first = leaks.begin() + static_cast<std::ptrdiff_t>(i * segments);
+    const auto end = first + static_cast<std::ptrdiff_t>(segments);
+    if (std::any_of(first, end, [](float leak) { return std::isnan(leak); })) continue;
+    std::copy(first, end, leaks.begin() + static_cast<std::ptrdiff_t>(whole * segments));
+    file.labels[whole++] = file.labels[i];
   }
+  file.labels.resize(whole);
+  leaks.resize(whole * segments);
   return file;
 }
 
@@ -72,7 +81,9 @@ LeakMetric::LeakMetric(LeakFile file, const training::TensorMap& fitted)
     : file_(std::move(file)), given_(leak_threshold(fitted)), segments_(leak_classes) {}
 
 void LeakMetric::add(const training::Cases& cases) {
-  const at::Tensor leaks = cases.scores.select(1, 1).contiguous();
+  at::Tensor leaks = cases.scores.select(1, 1).contiguous();
+  if (!cases.unread.empty())
+    leaks = at::where(cases.example.present, leaks, std::numeric_limits<float>::quiet_NaN());
   segments_.add(cases);  // before they are kept: it may find no memory
   leaks_.push_back(leaks);
 }

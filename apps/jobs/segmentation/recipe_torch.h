@@ -45,7 +45,6 @@ class SegmentationRecipe final : public PictureRecipe {
  public:
   explicit SegmentationRecipe(std::shared_ptr<const SegmentationConfig> config);
 
-  /// Looks at masks, too; throws DataError for one that the section `mask` does not explain.
   std::unique_ptr<training::Course> begin(const training::Member& member) const override;
   /// The class of each pixel, int64 [N, H, W]; of several masks the most probable of those there.
   at::Tensor predicted(const at::Tensor& scores,

@@ -207,4 +207,11 @@ TEST_CASE("records that a rule leaves out are listed, said and counted in no fig
   }
   check_end(parts.with_bad("validation", "judged", {rule}), 0,
             {"validation of epoch 1: 1 of 24 records could not be read"});
+
+  // What is bad by now ends no run that has begun, and no look at its own test.
+  check_end(parts.run({"evaluate", parts.only_run("normalised").string()}), 0,
+            {"evaluate: 24 samples"});
+  const std::string began = parts.only_run("unchecked").string();
+  check_end(parts.run({"train", "--resume", began, "--set", "data.check=quick"}), 0,
+            {"1 of the 48 records of validation and test"});
 }
