@@ -22,7 +22,7 @@ detail::ImageListing list(const detail::ManifestRequest& request, detail::Listin
 /// What a listing depends on beside the file.
 std::string settings_of(const detail::ManifestRequest& request) {
   const ManifestColumns& columns = request.columns;
-  std::string text = columns.label_separator;
+  std::string text = "blanks, separators and numbers by rules 2\n" + columns.label_separator;
   for (const detail::ManifestCell& cell : detail::manifest_cells)
     text += "\n" + columns.*cell.column;
   for (const auto* names : {&columns.labels, &request.classes}) {

@@ -9,13 +9,29 @@
 namespace headrace::inline v1::detail {
 namespace {
 
+/// What separates the names in the first line: `usual`, or another that stands there in its place.
+char separator_of(std::string_view text, char usual) {
+  text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
+  std::string bare;
+  bool quoted = false;
+  for (const char c : text) {
+    if (!quoted && (c == '\n' || c == '\r')) break;
+    if (c == '"') quoted = !quoted;
+    if (!quoted) bare += c;
+  }
+  for (const char one : {usual, ',', ';', '\t'})
+    if (bare.find(one) != std::string::npos) return one;
+  return usual;
+}
+
 /// Splits a text into records of fields (RFC 4180).
 class CsvReader {
  public:
   CsvReader(ManifestText& input, char separator, const std::string& file)
-      : input_(input), separator_(separator), file_(file) {
+      : input_(input), file_(file) {
     constexpr std::string_view mark = "\xef\xbb\xbf";
     if (input_.ahead().starts_with(mark)) input_.skip(mark.size());
+    separator_ = separator_of(input_.ahead(), separator);
   }
 
   /// The next record; false at the end. Empty lines are passed over.
@@ -97,7 +113,7 @@ class CsvReader {
 
   ManifestText& input_;
   std::string_view text_;  // what is left of the record and of what is ahead of it
-  char separator_;
+  char separator_ = ',';
   const std::string& file_;
   std::int64_t line_ = 0;
   std::int64_t next_line_ = 1;
@@ -155,6 +171,8 @@ void read_csv_manifest(ManifestText& text, char separator, const ManifestRequest
   CsvReader reader(text, separator, file);
   std::vector<std::string> header;
   if (!reader.next(header)) refuse_line(file, 1, "the first line must name the columns, got none");
+  for (std::string& name : header)
+    name = trimmed(name);
   const ManifestColumns found = find_columns(request, header, 1);
   taker.begin(found);
   const Places places(found, header);

@@ -36,6 +36,8 @@ void ManifestText::read_piece() {
   auto* to = reinterpret_cast<std::byte*>(buffer_.data() + before);
   if (pread_all(in_.number(), to, wanted, read_) != static_cast<std::int64_t>(wanted))
     refuse("cannot be read");
+  if (read_ == 0 && (buffer_.starts_with("\xff\xfe") || buffer_.starts_with("\xfe\xff")))
+    refuse("must be UTF-8, is UTF-16 by its first bytes; save it as UTF-8");
   if (const auto zero = buffer_.find('\0', before); zero != std::string::npos) {
     refuse("must be text, got a zero at byte " + std::to_string(read_ + zero - before) +
            "; save it as UTF-8");
@@ -84,8 +86,10 @@ class Finder {
   std::string wanted(const std::string& name, const std::string& otherwise) {
     return name.empty() ? find(otherwise) : need(name);
   }
-  [[noreturn]] void missing(const std::string& what, const std::string& name) const {
-    refuse("column " + what + " must be there, got " + joined(there_) + suggestion(name, there_));
+  [[noreturn]] void missing(const std::string& what, const std::string& name,
+                            const char* way_out = "") const {
+    refuse("column " + what + " must be there, got " + joined(there_) + suggestion(name, there_) +
+           way_out);
   }
   [[noreturn]] void refuse(const std::string& rule) const {
     refuse_line(request_.file, line_, rule);
@@ -98,7 +102,8 @@ class Finder {
   std::set<std::string> taken_;
 };
 
-std::string find_path(const ManifestRequest& request, Finder& finder) {
+std::string find_path(const ManifestRequest& request, std::span<const std::string> there,
+                      Finder& finder) {
   if (!request.columns.path.empty()) return finder.need(request.columns.path);
   std::string names;
   for (const std::string& name : request.path_names) {
@@ -106,7 +111,13 @@ std::string find_path(const ManifestRequest& request, Finder& finder) {
     if (!found.empty()) return found;
     names += (names.empty() ? "" : " or ") + detail::quoted(name);
   }
-  finder.missing(names, request.path_names.front());
+  if (std::ranges::any_of(there, [](const std::string& one) {
+        return one.find_first_of("/\\.") != std::string::npos;
+      }))
+    finder.refuse("the first line must name the columns (" + request.path_names.front() +
+                  ",label), got " + joined(there));
+  finder.missing(names, request.path_names.front(),
+                 "; or say which it is (columns.path, --image-column)");
 }
 
 }  // namespace
@@ -116,7 +127,7 @@ ManifestColumns find_columns(const ManifestRequest& request, std::span<const std
   const ManifestColumns& wanted = request.columns;
   Finder finder(request, there, line);
   ManifestColumns found;
-  found.path = find_path(request, finder);
+  found.path = find_path(request, there, finder);
   if (request.masks) found.mask = finder.wanted(wanted.mask, "mask");
   if (!wanted.labels.empty() && !(wanted.label.empty() && wanted.label_separator.empty()))
     finder.refuse("labels come from one column (label) or from several (labels), both are named");
@@ -129,6 +140,12 @@ ManifestColumns find_columns(const ManifestRequest& request, std::span<const std
   found.weight = finder.wanted(wanted.weight, "weight");
   found.split = finder.wanted(wanted.split, "split");
   return found;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
 void refuse_line(const std::string& file, std::int64_t line, const std::string& rule) {

@@ -99,10 +99,10 @@ struct ManifestTaker {
   std::function<void(const ManifestRow& row)> take;
 };
 
-/// Comma-separated (RFC 4180; a header line names the columns; `separator` may be a tab) and JSON
-/// Lines (an object a line). Columns that are not asked for are passed over. Throws ConfigError
-/// naming file, line and column: a column that is missing, a row with too few or too many fields or
-/// of more than 1 MiB, a value of the wrong kind.
+/// Comma-separated (RFC 4180; a header line names the columns; where it lacks `separator` but has a
+/// comma, a semicolon or a tab, that is it) and JSON Lines (an object a line). Columns that are not
+/// asked for are passed over. Throws ConfigError naming file, line and column: a column that is
+/// missing, a row with too few or too many fields or of more than 1 MiB, a value of the wrong kind.
 void read_csv_manifest(ManifestText& text, char separator, const ManifestRequest& request,
                        const ManifestTaker& taker);
 void read_jsonl_manifest(ManifestText& text, const ManifestRequest& request,
@@ -112,6 +112,9 @@ void read_jsonl_manifest(ManifestText& text, const ManifestRequest& request,
 /// is missing, or stands for two things.
 ManifestColumns find_columns(const ManifestRequest& request, std::span<const std::string> there,
                              std::int64_t line);
+
+/// Without blanks before and behind.
+std::string_view trimmed(std::string_view text);
 
 /// A ConfigError about a line of a manifest.
 [[noreturn]] void refuse_line(const std::string& file, std::int64_t line, const std::string& rule);

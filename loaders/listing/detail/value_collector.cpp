@@ -13,7 +13,10 @@ namespace {
 
 void check_name(std::string_view name, const std::string& column, const std::string& file,
                 std::int64_t line) {
-  if (name.empty()) refuse_line(file, line, column + " must be a name or a number, got nothing");
+  if (name.empty())
+    refuse_line(
+        file, line,
+        column + " must be a name or a number, got nothing; give one, or leave the row out");
   if (name.size() > longest_name) {
     refuse_line(file, line,
                 column + " must have at most " + std::to_string(longest_name) + " bytes, got " +
@@ -31,10 +34,18 @@ float weight_of(std::string_view text, const std::string& file, std::int64_t lin
   return static_cast<float>(value);
 }
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+/// A number as tables with gaps write it, "1.0", is "1".
+std::string_view without_zeros(std::string_view text) {
+  const std::size_t point = text.find_first_not_of("0123456789", text.starts_with('-') ? 1 : 0);
+  const bool zeros = point != std::string_view::npos && point > 0 && text[point] == '.' &&
+                     point + 1 < text.size() &&
+                     text.find_first_not_of('0', point + 1) == std::string_view::npos;
+  return zeros ? text.substr(0, point) : text;
+}
+
+/// What programs write where a value is missing.
+bool says_none(std::string_view name) {
+  return name == "nan" || name == "NaN" || name == "NAN" || name == "<NA>";
 }
 
 }  // namespace
@@ -51,13 +62,18 @@ void ValueCollector::take(const ManifestRow& row) {
     take_names(row);
   }
   if (!found_.weight.empty())
-    values_.weights.push_back(weight_of(row.weight, request_.file, row.line));
+    values_.weights.push_back(weight_of(trimmed(row.weight), request_.file, row.line));
   if (!found_.group.empty()) take_group(row);
   if (!found_.split.empty()) take_split(row);
 }
 
-void ValueCollector::take_label(std::string_view name, std::int64_t line) {
+void ValueCollector::take_label(std::string_view written, std::int64_t line) {
+  const std::string_view name = without_zeros(trimmed(written));
   check_name(name, found_.label, request_.file, line);
+  if (says_none(name))
+    refuse_line(request_.file, line,
+                found_.label + " must be a class, got " + detail::quoted(name) +
+                    ", which stands for a missing value; give the record a class, or leave it out");
   const std::int32_t number = label_names_.number(name);
   const std::vector<std::string>& classes = request_.classes;
   if (!classes.empty() && static_cast<std::size_t>(number) >= classes.size()) {
@@ -83,7 +99,7 @@ void ValueCollector::take_names(const ManifestRow& row) {
   const auto first = static_cast<std::ptrdiff_t>(labels_.size());
   for (std::string_view rest = row.label;;) {
     const std::size_t end = std::min(rest.find(separator), rest.size());
-    take_label(trimmed(rest.substr(0, end)), row.line);
+    take_label(rest.substr(0, end), row.line);
     const auto last = labels_.end() - 1;
     if (std::find(labels_.begin() + first, last, *last) != last) {
       refuse_line(request_.file, row.line,
@@ -97,24 +113,26 @@ void ValueCollector::take_names(const ManifestRow& row) {
 
 void ValueCollector::take_flags(const ManifestRow& row) {
   for (std::size_t i = 0; i < row.labels.size(); ++i) {
-    if (row.labels[i] == "1") {
+    const std::string_view flag = without_zeros(trimmed(row.labels[i]));
+    if (flag == "1") {
       labels_.push_back(static_cast<std::int32_t>(i));
-    } else if (row.labels[i] != "0") {
-      refuse_line(
-          request_.file, row.line,
-          request_.columns.labels[i] + " must be 0 or 1, got " + detail::quoted(row.labels[i]));
+    } else if (flag != "0") {
+      refuse_line(request_.file, row.line,
+                  request_.columns.labels[i] + " must be 0 or 1, got " +
+                      detail::quoted(row.labels[i]) + "; say what it is, or leave the record out");
     }
   }
   label_end_.push_back(labels_.size());
 }
 
 void ValueCollector::take_group(const ManifestRow& row) {
-  check_name(row.group, found_.group, request_.file, row.line);
-  values_.groups.push_back(group_names_.number(row.group));
+  const std::string_view group = trimmed(row.group);
+  check_name(group, found_.group, request_.file, row.line);
+  values_.groups.push_back(group_names_.number(group));
 }
 
 void ValueCollector::take_split(const ManifestRow& row) {
-  const auto split = split_named(row.split);
+  const auto split = split_named(trimmed(row.split));
   if (!split) {
     refuse_line(request_.file, row.line,
                 found_.split + " must be train, validation or test, got " +
@@ -157,6 +175,10 @@ void ValueCollector::settle_labels() {
       throw ConfigError("[manifest] " + printable(request_.file) +
                         ": labels that are whole numbers must be 0 or more, got " + *below +
                         "; give these records a class, or leave them out");
+    if (const auto twice = label_names_.written_twice())
+      throw ConfigError("[manifest] " + printable(request_.file) + ": labels " +
+                        detail::quoted(twice->first) + " and " + detail::quoted(twice->second) +
+                        " are one number in two ways; write them alike, or as names (c7, c007)");
     values_.classes =
         request_.classes.empty() ? label_names_.settle_classes(labels_) : request_.classes;
   }

@@ -59,6 +59,17 @@ std::optional<std::string> LabelNames::below_zero() const {
   return found;
 }
 
+std::optional<std::pair<std::string, std::string>> LabelNames::written_twice() const {
+  const std::vector<std::int32_t> numbers = whole_numbers();
+  if (numbers.empty()) return std::nullopt;
+  std::unordered_map<std::int32_t, const std::string*> seen;
+  for (const auto& [name, number] : numbers_) {
+    const auto [at, fresh] = seen.try_emplace(numbers[static_cast<std::size_t>(number)], &name);
+    if (!fresh) return std::minmax(*at->second, name);
+  }
+  return std::nullopt;
+}
+
 /// The number that each name is written as, by first-seen number; empty where one is none.
 std::vector<std::int32_t> LabelNames::whole_numbers() const {
   std::vector<std::int32_t> values(numbers_.size());

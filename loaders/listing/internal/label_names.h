@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace headrace::inline v1::detail {
@@ -32,6 +33,9 @@ class LabelNames {
 
   /// A name below 0, where all are whole numbers.
   std::optional<std::string> below_zero() const;
+
+  /// Two names of one number, "007" and "7", where all are whole numbers.
+  std::optional<std::pair<std::string, std::string>> written_twice() const;
 
  private:
   std::vector<std::int32_t> whole_numbers() const;

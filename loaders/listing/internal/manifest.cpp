@@ -3,6 +3,7 @@
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/file/read_file.h>
 #include <headrace/loaders/listing/detail/manifest_rows.h>
+#include <headrace/loaders/listing/detail/missing_file.h>
 #include <headrace/loaders/listing/detail/value_collector.h>
 #include <headrace/loaders/listing/internal/file_table.h>
 #include <headrace/loaders/listing/internal/manifest.h>
@@ -78,15 +79,22 @@ std::string_view ManifestFiles::inside(std::string_view column, std::string_view
 
 FileNumber ManifestFiles::add(FileTable& files, std::string_view column, std::string_view written,
                               std::int64_t line) {
-  const std::string path(inside(column, written, line));
+  std::string path(inside(column, written, line));
   const auto refuse = [&](const std::string& rule) {
     refuse_line(manifest_, line, std::string(column) + " " + printable(path) + ": " + rule);
   };
+  struct stat status {};
+  const auto found = [&] {
+    return ::fstatat(folder_.number(), path.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+  };
+  if (!found()) {
+    const std::string why = error_text();
+    const std::string spelled = spelled_here(written);
+    path = inside(column, spelled, line);
+    if (!found()) refuse("cannot be found: " + why + why_missing(root_, path));
+  }
   const std::size_t slash = path.find_last_of('/');
   if (slash != std::string::npos) check_folder(path.substr(0, slash));
-  struct stat status {};
-  if (::fstatat(folder_.number(), path.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
-    refuse("cannot be found: " + error_text());
   if (S_ISLNK(status.st_mode)) {
     check_link(root_ + "/" + path, root_, "manifest");
     if (::fstatat(folder_.number(), path.c_str(), &status, 0) != 0)
