@@ -3,6 +3,7 @@
 #include <headrace/engine/base/nearest.h>
 
 #include <algorithm>
+#include <sstream>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -220,6 +221,7 @@ void Fields::read_map(const Node& map, const std::string& prefix, const Fields& 
   for (const Entry& entry : map.entries) {
     Field* field = find(entry.key);
     if (field == nullptr) refuse_unknown(entry, prefix, root);
+    if (!field->section && !field->usual) field->usual = field->write();
     field->set = true;
     field->place = entry.place;
     if (field->section) {
@@ -243,10 +245,24 @@ void Fields::read_item(Field& field, const Node& map, const std::string& prefix,
   field.items.push_back({.prefix = prefix, .fields = std::move(fields)});
 }
 
-void Fields::check_use(const std::string& prefix, const Fields& root) const {
+// What the file says of a key that a setting has made useless does not count.
+void Fields::forget(Field& field, const std::string& path) {
+  if (field.section)
+    for (const auto& one : field.section->fields_)
+      forget(*one, path + "." + one->name);
+  else if (field.set)
+    field.read(*field.usual, path);
+  field.items.clear();
+  field.set = false;
+}
+
+void Fields::check_use(const std::string& prefix, const Fields& root) {
   for (const auto& field : fields_) {
     const bool used = !field->options.used_if || field->options.used_if();
-    if (field->set && !used) root.refuse_unused(*field, prefix);
+    if (field->set && !used) {
+      if (!root.is_overridden(*field)) root.refuse_unused(*field, prefix);
+      forget(*field, prefix + field->name);
+    }
     if (used && field->options.required && !field->set) {
       throw ConfigError(fmt::format("[config] key \"{}{}\" must be given{}", prefix, field->name,
                                     field->options.doc.empty() ? "" : ": " + field->options.doc));
@@ -257,23 +273,20 @@ void Fields::check_use(const std::string& prefix, const Fields& root) const {
   }
 }
 
-// What another key says decides, "data.source is hdf5", and where a setting says it, the key in the
-// file is not to blame.
-void Fields::refuse_unused(const Field& field, const std::string& prefix) const {
-  const std::string& when = field.options.used_when;
-  const std::string decider = when.substr(0, when.find(' '));
-  const Field* by = find_by_path(decider);
-  std::string unless = when;
-  std::string way_out = "remove it";
-  if (by != nullptr && by->place.is_setting() && !field.place.is_setting()) {
-    unless += fmt::format(", and {} says otherwise", by->place.text());
-    const auto dot = decider.rfind('.');
-    if (dot != std::string::npos && prefix == decider.substr(0, dot + 1))
-      way_out += fmt::format(", or give the section as a whole: --set '{}={{{}: {}, ...}}'",
-                             decider.substr(0, dot), by->name, to_flow_yaml(by->write()));
+// Whether the file says it, and a setting says what decides: a key in "data.source is hdf5".
+bool Fields::is_overridden(const Field& field) const {
+  if (field.place.is_setting()) return false;
+  std::istringstream words(field.options.used_when);
+  for (std::string word; words >> word;) {
+    const Field* by = find_by_path(word);
+    if (by != nullptr && by->place.is_setting()) return true;
   }
-  throw ConfigError(fmt::format("[config] {}: key \"{}{}\" is not used unless {}; {}",
-                                field.place.text(), prefix, field.name, unless, way_out));
+  return false;
+}
+
+void Fields::refuse_unused(const Field& field, const std::string& prefix) const {
+  throw ConfigError(fmt::format("[config] {}: key \"{}{}\" is not used unless {}; remove it",
+                                field.place.text(), prefix, field.name, field.options.used_when));
 }
 
 const Fields::Field* Fields::find_by_path(std::string_view path) const {

@@ -128,7 +128,8 @@ class HEADRACE_API Fields {
                    std::function<void(Fields&, T&)> beside, KeyOptions options = {});
 
   /// Sets the variables from a document. Throws ConfigError with place, full path of the key and
-  /// the way out: unknown, missing, unused, of the wrong type or out of its range. Variables keep
+  /// the way out: unknown, missing, unused, of the wrong type or out of its range. A key of the
+  /// file that is unused since a setting ("--set") says so is left at its default. Variables keep
   /// what was set before the error.
   void read(const Node& document);
 
@@ -166,6 +167,7 @@ class HEADRACE_API Fields {
     std::vector<Item> items{};  // of a list, as read
     bool set = false;
     Place place{};
+    std::optional<Node> usual{};  // of one that was read: its value before
   };
 
   /// How an entry is read and written.
@@ -190,7 +192,9 @@ class HEADRACE_API Fields {
   static Node section_of(const Field& field, const Entry& entry);
   static void read_item(Field& field, const Node& map, const std::string& prefix,
                         std::unique_ptr<Fields> fields);
-  void check_use(const std::string& prefix, const Fields& root) const;
+  void check_use(const std::string& prefix, const Fields& root);
+  static void forget(Field& field, const std::string& path);
+  bool is_overridden(const Field& field) const;
   [[noreturn]] void refuse_unused(const Field& field, const std::string& prefix) const;
   const Field* find_by_path(std::string_view path) const;
   [[noreturn]] void refuse_unknown(const Entry& entry, const std::string& prefix,
