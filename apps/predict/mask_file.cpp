@@ -4,6 +4,7 @@
 #include <headrace/apps/run/make_folder.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
+#include <headrace/engine/base/printable.h>
 #include <headrace/loaders/image/png_writer.h>
 
 #include <algorithm>
@@ -66,7 +67,9 @@ MaskFolder::MaskFolder(fs::path folder, bool overwrite) : folder_(std::move(fold
 }
 
 fs::path MaskFolder::file_of(const std::string& picture) {
-  fs::path name = fs::path(picture).relative_path().lexically_normal();
+  const std::string own = name_of_printable(picture);
+  const bool is_path = own.find('\0') == std::string::npos;
+  fs::path name = fs::path(is_path ? own : picture).relative_path().lexically_normal();
   if (name.empty() || *name.begin() == "..")
     throw DataError(fmt::format(
         "[predict] {}: a picture must lie below the folder of all, since its mask gets its name; "

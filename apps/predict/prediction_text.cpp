@@ -1,6 +1,8 @@
 #include <headrace/apps/predict/prediction_text.h>
 #include <headrace/apps/run/csv_table.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/printable.h>
+#include <headrace/engine/base/utf8.h>
 
 #include <algorithm>
 #include <cmath>
@@ -28,6 +30,22 @@ std::vector<std::size_t> chosen(std::span<const std::int64_t> predicted, std::si
 
 std::string dump(const ordered_json& json) {
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+// A name in quotes, byte by byte where it is no UTF-8.
+std::string dump_name(std::string_view name) {
+  std::string text = "\"";
+  for (std::size_t at = 0; at < name.size();) {
+    const std::size_t length = utf8_sequence(name, at);
+    if (length == 0) {
+      text += fmt::format("\\udc{:02x}", static_cast<unsigned char>(name[at++]));
+      continue;
+    }
+    const std::string quoted = dump(std::string(name.substr(at, length)));
+    text += quoted.substr(1, quoted.size() - 2);
+    at += length;
+  }
+  return text + '"';
 }
 
 }  // namespace
@@ -102,7 +120,7 @@ void PredictionText::add(const PredictedCases& cases) {
 void PredictionText::add_csv(const Row& row) {
   const auto out = std::back_inserter(text_);
   fmt::format_to(out, "{}", cases_);
-  if (row.file != nullptr) fmt::format_to(out, ",{}", csv_quoted(*row.file));
+  if (row.file != nullptr) fmt::format_to(out, ",{}", csv_quoted(name_of_printable(*row.file)));
   for (const float probability : row.probabilities)
     text_ += std::isnan(probability) ? ",nan" : fmt::format(",{:.6f}", probability);
   std::string classes;
@@ -115,8 +133,9 @@ void PredictionText::add_csv(const Row& row) {
 }
 
 void PredictionText::add_json(const Row& row) {
-  ordered_json json{{"index", cases_}};
-  if (row.file != nullptr) json["file"] = *row.file;
+  text_ += fmt::format("{{\"index\":{},", cases_);
+  if (row.file != nullptr) text_ += "\"file\":" + dump_name(name_of_printable(*row.file)) + ',';
+  ordered_json json;
   ordered_json& values = json["probabilities"];
   for (std::size_t c = 0; c < classes_; ++c) {
     if (names_.empty())
@@ -131,7 +150,7 @@ void PredictionText::add_json(const Row& row) {
   if (row.predicted.empty()) json["predicted"] = nullptr;
   for (std::size_t i = 0; i < reasons_.size(); ++i)
     json["reasons"][reasons_[i]] = row.reasons[i];
-  text_ += dump(json) + '\n';
+  text_ += dump(json).substr(1) + '\n';
 }
 
 }  // namespace headrace::inline v1::app

@@ -26,7 +26,7 @@ struct PredictedReason {
 struct PredictedCases {
   std::span<const float> probabilities{};     ///< `classes` for each case, row-major
   std::span<const std::int64_t> predicted{};  ///< a class a case, or 0 or 1 for each of its classes
-  std::span<const std::string> files{};       ///< where each came from; empty: not known
+  std::span<const std::string> files{};       ///< printable_name() of each; empty: not known
   std::span<const PredictedReason> reasons{};  ///< of the same names each time
 };
 
@@ -35,7 +35,8 @@ struct PredictedCases {
 /// ';' between and none where a probability is no number, and a column for each reason, empty where
 /// its value is no number. JSON lines: the
 /// same keys, "probabilities" as a list, or an object by name, and "reasons", an object, where
-/// there are some.
+/// there are some. Files have the bytes of their names; in JSON lines those that are no UTF-8 as
+/// \udcHH, as Python's os.fsdecode() has them.
 class PredictionText {
  public:
   /// Throws ConfigError where there are names, but not one for each class.

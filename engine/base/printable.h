@@ -16,4 +16,14 @@ inline constexpr std::size_t longest_printed = 4096;
 /// than `most` bytes comes what fits into them, and "...".
 HEADRACE_API std::string printable(std::string_view text, std::size_t most = longest_printed);
 
+/// A name likewise, whole, so that it can be had back: a backslash that begins what looks like such
+/// a byte becomes one, too.
+HEADRACE_API std::string printable_name(std::string_view name);
+
+/// The name that printable_name() was given.
+HEADRACE_API std::string name_of_printable(std::string_view printed);
+
+/// The text that printable() was given, unless it was shortened.
+HEADRACE_API std::string unprintable(std::string_view printed);
+
 }  // namespace headrace::inline v1

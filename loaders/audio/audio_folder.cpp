@@ -107,7 +107,7 @@ std::size_t AudioFolder::resident_bytes() const {
 }
 
 std::string AudioFolder::origin(std::int64_t index) const {
-  return detail::printable(files_[static_cast<std::size_t>(index)].path);
+  return printable_name(files_[static_cast<std::size_t>(index)].path);
 }
 
 }  // namespace headrace::inline v1

@@ -98,7 +98,7 @@ std::size_t ListedImages::resident_bytes() const {
 }
 
 std::string ListedImages::origin(std::int64_t index) const {
-  return detail::printable(path(index));
+  return printable_name(path(index));
 }
 
 }  // namespace headrace::inline v1

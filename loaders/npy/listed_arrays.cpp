@@ -93,7 +93,7 @@ std::size_t ListedArrays::resident_bytes() const {
 }
 
 std::string ListedArrays::origin(std::int64_t index) const {
-  return detail::printable(path(index));
+  return printable_name(path(index));
 }
 
 }  // namespace headrace::inline v1

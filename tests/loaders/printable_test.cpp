@@ -45,3 +45,13 @@ TEST_CASE("a long text is cut between characters, and says so") {
   CHECK(headrace::detail::quoted("a\"b") == "\"a\"b\"");
   CHECK(printable(std::string(300, '\x01')).size() == 1200);
 }
+
+TEST_CASE("a name can be had back from what is printed of it") {
+  using std::string_literals::operator""s;
+  for (const std::string name :
+       {"a.png"s, "new\nline"s, "\xf1.png"s, "\\x41"s, "\\x0a\n\\\n\\x4\xff"s, "a\\b\\xzz"s,
+        "\xc2\x9b e\xcc\x81"s, std::string(5000, '\x01')})
+    CHECK(headrace::name_of_printable(headrace::printable_name(name)) == name);
+  CHECK(headrace::printable_name("cat\\x41\n") == "cat\\x5cx41\\x0a");
+  CHECK(headrace::name_of_printable("cut \\x4") == "cut \\x4");
+}

@@ -121,7 +121,7 @@ std::size_t ImagePack::resident_bytes() const {
 }
 
 std::string ImagePack::origin(std::int64_t index) const {
-  return detail::printable(record(index).name);
+  return printable_name(record(index).name);
 }
 
 }  // namespace headrace::inline v1

@@ -86,8 +86,10 @@ TEST_CASE("masks have the names and folders of their pictures, in a folder of th
   const std::vector<std::byte> png = written_png({.values = {0, 1, 2}});
   app::MaskFolder masks(folder.path() / "out", false);
   masks.write("a/b/1.jpeg", png);
-  masks.write("/data/2.tif", png);  // of a list that names whole paths
-  CHECK(masks.count() == 2);
+  masks.write("/data/2.tif", png);       // of a list that names whole paths
+  masks.write("new\\x0aline.png", png);  // printable_name()
+  CHECK(masks.count() == 3);
+  CHECK(std::filesystem::exists(folder.path() / "out/new\nline.png"));
   CHECK(test::content_of(folder.path() / "out/a/b/1.png").size() == png.size());
   CHECK(std::filesystem::exists(folder.path() / "out/data/2.png"));
   CHECK_THROWS_WITH_AS(masks.write("a/b/1.bmp", png), doctest::Contains("a second one for a/b/1"),

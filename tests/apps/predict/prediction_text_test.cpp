@@ -2,6 +2,7 @@
 #include <headrace/apps/backend/recipe_notes.h>
 #include <headrace/apps/predict/prediction_text.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/printable.h>
 
 #include <cstdint>
 #include <limits>
@@ -52,6 +53,19 @@ TEST_CASE("a line of JSON says the same, classes by name where they have one") {
         "\"predicted\":\"dog\"}\n"
         "{\"index\":1,\"file\":\"c.png\",\"probabilities\":{\"cat\":0.5,\"dog\":0.5},"
         "\"predicted\":\"cat\"}\n");
+}
+
+TEST_CASE("files have the bytes of their names, in JSON lines those of no text one by one") {
+  const std::vector<std::string> odd{printable_name("new\nline \"\xc3\xa9\".png"),
+                                     printable_name("Jaime\xf1oz\\x41.png")};
+  CHECK(text(PredictionFormat::csv, {}, {scores, one_each, odd}) ==
+        "index,file,p0,p1,predicted\n0,\"new\nline \"\"\xc3\xa9\"\".png\",0.250000,0.750000,1\n"
+        "1,Jaime\xf1oz\\x41.png,0.500000,0.500000,0\n");
+  CHECK(text(PredictionFormat::json_lines, {}, {scores, one_each, odd}) ==
+        "{\"index\":0,\"file\":\"new\\nline \\\"\xc3\xa9\\\".png\",\"probabilities\":[0.25,0.75],"
+        "\"predicted\":1}\n"
+        "{\"index\":1,\"file\":\"Jaime\\udcf1oz\\\\x41.png\",\"probabilities\":[0.5,0.5],"
+        "\"predicted\":0}\n");
 }
 
 TEST_CASE("where each class is there or not, all that are there are named") {
