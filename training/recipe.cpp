@@ -68,6 +68,12 @@ std::vector<Member> Recipe::members() const {
   return {Member{}};
 }
 
+void Recipe::set_root(const std::filesystem::path& root) {
+  throw ConfigError("[data] " + root.string() +
+                    ": this kind takes no list of files whose paths could lie below it; leave "
+                    "--root out");
+}
+
 Pipeline Recipe::prediction(const std::filesystem::path& data, const Feed&) const {
   throw ConfigError("[predict] " + data.string() + ": this kind predicts nothing of such data");
 }

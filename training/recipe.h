@@ -164,6 +164,10 @@ class HEADRACE_API Recipe {
   /// that need not be here. Throws `CheckpointError` for notes that it cannot go by.
   virtual void recall(const std::map<std::string, std::string>& notes);
 
+  /// Before `prediction()` and `test_on()`: the folder that paths of a list of records are below,
+  /// where it is not as in training. Throws `ConfigError` by default: there are no lists.
+  virtual void set_root(const std::filesystem::path& root);
+
   /// Batches of data whose targets nobody knows. Throws `ConfigError` by default: there is no such
   /// data.
   virtual Pipeline prediction(const std::filesystem::path& data, const Feed& feed) const;

@@ -61,12 +61,14 @@ struct PredictOptions {
   std::filesystem::path output{};  ///< a file for rows, a folder for masks and volumes
   bool overwrite = false;          ///< masks or volumes that are in the folder
   std::filesystem::path labels{};  ///< of volumes, to compare with; empty: those beside the images
+  std::filesystem::path root{};    ///< of a list's paths; empty: as in training
 };
 
 /// Of `headrace evaluate`.
 struct EvaluateOptions {
   EnsembleOptions ensemble{};
   std::filesystem::path data{};    ///< empty: the run's own
+  std::filesystem::path root{};    ///< of a list's paths; empty: as in training
   std::string split{};             ///< a part of the data; empty: see Recipe::test_on()
   std::filesystem::path output{};  ///< JSON file; empty: none
   std::filesystem::path worst{};   ///< PNG file for the worst mistakes; empty: none

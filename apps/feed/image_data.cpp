@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 // One file a data set, named after what it lists.
 ListingOptions listing_of(const ImageData& data) {
-  ListingOptions options{.cache = {}, .log = &log_data};
+  ListingOptions options{.cache = {}, .log = &log_data, .follow_links = data.follow_links};
   if (data.listings.empty()) return options;
   std::error_code failed;
   fs::create_directories(data.listings, failed);
@@ -46,11 +46,11 @@ bool is_pack(const fs::path& data) {
   return std::string_view(first.data(), first.size()) == "hrpack1\n";
 }
 
-std::shared_ptr<const ImageSource> open_pictures(const fs::path& data) {
+std::shared_ptr<const ImageSource> open_pictures(const ImageData& data) {
   std::error_code failed;
-  if (fs::is_directory(data, failed) || is_image_file(data))
-    return std::make_shared<const ImageFiles>(data, ListingOptions{.log = &log_data});
-  return open_image_data({.data = data});
+  if (fs::is_directory(data.data, failed) || is_image_file(data.data))
+    return std::make_shared<const ImageFiles>(data.data, listing_of(data));
+  return open_image_data(data);
 }
 
 std::shared_ptr<const ListedImages> open_listed_images(const ImageData& data) {

@@ -12,6 +12,11 @@
 
 namespace headrace::inline v1::app {
 
+/// Of a key that sets ImageData::follow_links.
+inline constexpr const char* follow_links_doc =
+    "links may lead out of the folder or root, and to folders, as git-annex and DVC keep files; "
+    "false: refused";
+
 /// Images, however they are kept.
 struct ImageData {
   /// A folder with one folder per class (with `masks`: of any layout), a manifest (.csv, .tsv,
@@ -25,6 +30,7 @@ struct ImageData {
   ManifestColumns columns{};           ///< of a manifest
   std::vector<std::string> classes{};  ///< fixed by other data: of a folder and a manifest
   std::filesystem::path listings{};    ///< folder that keeps listings between runs; empty: none
+  bool follow_links = false;           ///< out of the folder, and to folders; false: refused
 };
 
 /// Whether it is a pack: by the file's first bytes.
@@ -35,7 +41,7 @@ std::shared_ptr<const ImageSource> open_image_data(const ImageData& data);
 
 /// Pictures whose labels nobody asks for: a folder of any layout, an image, a manifest or a pack.
 /// Throws what the sources throw.
-std::shared_ptr<const ImageSource> open_pictures(const std::filesystem::path& data);
+std::shared_ptr<const ImageSource> open_pictures(const ImageData& data);
 
 /// As open_image_data(), for what lists files: everything but a pack.
 std::shared_ptr<const ListedImages> open_listed_images(const ImageData& data);

@@ -1,3 +1,4 @@
+#include <headrace/apps/feed/image_data.h>
 #include <headrace/apps/feed/loader_config.h>
 
 #include <algorithm>
@@ -40,6 +41,9 @@ void describe_images(Fields& fields, LoaderData& data) {
   fields.key("listings", data.listings,
              keys.only({images, manifest, pairs}, "images, manifest or pairs",
                        {.doc = "folder that keeps listings between runs; empty: none is kept"}));
+  fields.key(
+      "follow_links", data.follow_links,
+      keys.only({images, manifest, pairs}, "images, manifest or pairs", {.doc = follow_links_doc}));
 }
 
 void describe(Fields& fields, LoaderData& data) {

@@ -33,6 +33,7 @@ struct LoaderData {
   std::string mask_suffix;            ///< pairs: of a mask's name before its extension
   std::filesystem::path root;         ///< manifest: of its paths; none: its own folder
   std::filesystem::path listings = "runs/listings";  ///< kept between runs; none: nowhere
+  bool follow_links = false;                         ///< out of a folder, and to folders
   CacheSettings cache;                               ///< images: of decoded pictures
   DecodeSettings decode;                             ///< images: how far files are trusted
   int prefetch = 4;                                  ///< batches ahead of the consumer

@@ -78,7 +78,8 @@ ImageData image_data_of(const LoaderData& config) {
           .masks = config.masks,
           .mask_suffix = config.mask_suffix,
           .root = config.root,
-          .listings = config.listings};
+          .listings = config.listings,
+          .follow_links = config.follow_links};
 }
 
 LoaderJob make_loader_job(const LoaderConfig& config) {

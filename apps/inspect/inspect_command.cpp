@@ -85,6 +85,11 @@ void refuse_beside_configuration(const ImageData& images) {
   refuse(!images.masks.empty(), "--masks", "data.masks");
   refuse(!images.mask_suffix.empty(), "--mask-suffix", "data.mask_suffix");
   refuse(!images.root.empty(), "--root", "data.root");
+  refuse(!images.columns.path.empty(), "--image-column", "data.train.columns.path");
+  refuse(!images.columns.mask.empty(), "--mask-column", "data.train.columns.mask");
+  refuse(!images.columns.label.empty(), "--label-column", "data.train.columns.label");
+  refuse(!images.columns.labels.empty(), "--label-column", "data.train.columns.labels");
+  refuse(images.follow_links, "--follow-links", "data.follow_links");
 }
 
 /// The data alone, with a pipeline of their own.

@@ -58,6 +58,8 @@ void JobConfig::describe_keys(Fields& fields) {
 
 void JobConfig::settle(const Fields&) {}
 
+void JobConfig::check_data() const {}
+
 void JobConfig::check() const {
   app::check(training);
   check_plateau(training, plateau_figures());

@@ -81,6 +81,9 @@ struct HEADRACE_API JobConfig : RunSettings {
   /// What `headrace inspect` looks at (`feed/data_part.h`), one part or more. Default: the records
   /// of that loader.
   virtual std::vector<DataPart> data_parts() const;
+  /// Opens and divides the data and looks at them as a training does before its first step, and
+  /// keeps nothing. Throws what a training would throw of them. Default: looks at nothing.
+  virtual void check_data() const;
   /// Figures that every validation of the job has and a plateau may go by: the loss gets better
   /// downwards, all others upwards; `dice_` stands for all that begin so. Default: none are said,
   /// and those count that the validation's metric has before its first case (`check_plateaus`).

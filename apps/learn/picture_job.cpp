@@ -1,10 +1,18 @@
 #include <headrace/apps/feed/augment.h>
 #include <headrace/apps/learn/picture_job.h>
+#include <headrace/apps/task/array_data.h>
 #include <headrace/apps/task/channel_statistics.h>
+#include <headrace/apps/task/check_masks.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/engine/sample/subset.h>
 #include <headrace/loaders/image/decode_image.h>
 
+#include <algorithm>
+#include <string>
 #include <utility>
+#include <variant>
+
+#include <fmt/format.h>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -60,7 +68,83 @@ PlannedSource planned(const RecordSet& set, const std::vector<std::int64_t>& row
           .open = [set, subset] { return subset(set.load ? set.load() : set.source); }};
 }
 
+bool validates(const TaskRecords& records) {
+  return std::ranges::none_of(records.members,
+                              [](const SplitParts& member) { return member.validation.empty(); });
+}
+
+void require_validation(const TrainingSettings& training) {
+  const auto refuse = [](const char* key, const char* way_out) {
+    throw ConfigError(fmt::format(
+        "[config] training.{} needs a validation, there is none; set data.split.validation, or {}",
+        key, way_out));
+  };
+  if (training.early_stopping > 0) refuse("early_stopping", "early_stopping to 0");
+  if (training.stop_at) refuse("stop_at", "stop_at to null");
+  if (std::holds_alternative<training::PlateauOptions>(training.schedule))
+    refuse("schedule: plateau", "take another schedule");
+}
+
+// Of one stage; `who` normalises over the batch, null: nobody.
+void require_stage(const TaskConfig& config, const TaskRecords& records, const char* who) {
+  const TaskData& data = config.task.data;
+  const std::int64_t batch = config.training.batch;
+  if (!validates(records)) require_validation(config.training);
+  for (const SplitParts& one : records.members)
+    require_batch(data.epoch_size > 0 ? " (data.epoch_size)" : "",
+                  data.samples_of(std::ssize(one.train)), batch);
+  if (who != nullptr && batch < 2)
+    throw ConfigError(
+        fmt::format("[config] training.batch must be at least 2 {} normalises over the batch, got "
+                    "1 in stage {}",
+                    who, config.training.name));
+}
+
 }  // namespace
+
+void require_batch(const std::string& of, std::int64_t samples, std::int64_t batch) {
+  if (batch <= samples) return;
+  throw ConfigError(
+      fmt::format("[config] training.batch must be at most the number of records to train on{}, "
+                  "{}, got {}",
+                  of, samples, batch));
+}
+
+void require_record(const Source& records, const ArraySettings& array, const Shape& record) {
+  if (record_shape(records, array) == record) return;
+  throw ConfigError(
+      fmt::format("[data] {}: records must be {} as those that are trained on, got {}",
+                  records.name(), to_string(record), to_string(records.fields().at(array_field))));
+}
+
+void require_trainable(const TaskConfig& config, const TaskRecords& records) {
+  const TaskSettings& task = config.task;
+  bool vectors = false;
+  if (holds_arrays(task.data)) {
+    const Shape record = record_shape(*records.train.source, task.array);
+    vectors = record.rank() == 1;
+    for (const RecordSet* part : {&records.validation, &records.test})
+      require_record(*part->source, task.array, record);
+  }
+  const char* who = vectors                     ? "for vectors, whose network"
+                    : task.model.hidden.empty() ? nullptr
+                                                : "with model.hidden, whose layers";
+  if (std::holds_alternative<FittedThreshold>(task.predict.threshold) && !validates(records))
+    throw ConfigError(
+        "[config] predict.threshold: fitted is chosen on records of a validation, there are "
+        "none; set data.split.validation, or predict.threshold: {at: 0.5}");
+  if (config.stages.empty()) require_stage(config, records, who);
+  for (const auto& stage : config.stages)
+    require_stage(dynamic_cast<const TaskConfig&>(*stage), records, who);
+}
+
+void check_picture_data(const PictureTask& task) {
+  TaskData data = task.config.task.data;
+  data.listings.clear();
+  const TaskRecords records = open_records(data, task.mask.has_value(), task.config.seed);
+  require_trainable(task.config, records);
+  if (task.mask) check_masks(records, feed_of(task, *records.train.source));
+}
 
 TaskFeed task_feed(const PictureTask& task, std::int64_t classes,
                    const ChannelStatistics& statistics) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace headrace::inline v1::app {
@@ -25,6 +26,20 @@ struct PictureTask {
 /// What its pipelines have in common; records are normalised by `statistics`.
 TaskFeed task_feed(const PictureTask& task, std::int64_t classes,
                    const ChannelStatistics& statistics);
+
+/// Throws ConfigError for a batch of more rows than an epoch has samples, `samples`; `of` is empty
+/// or says of what: " of pair-0-1".
+void require_batch(const std::string& of, std::int64_t samples, std::int64_t batch);
+
+/// Throws ConfigError for arrays that are not of the shape `record` that is trained on.
+void require_record(const Source& records, const ArraySettings& array, const Shape& record);
+
+/// Throws ConfigError where records that are listed and divided cannot be trained with as
+/// configured: a batch of more than there are, a threshold that nothing is left to choose on.
+void require_trainable(const TaskConfig& config, const TaskRecords& records);
+
+/// JobConfig::check_data().
+void check_picture_data(const PictureTask& task);
 
 /// The training pipeline of the first member, for a bench; pictures are normalised by ImageNet's
 /// statistics, at the cost of any.

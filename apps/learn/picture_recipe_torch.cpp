@@ -1,5 +1,4 @@
 #include <headrace/apps/feed/image_data.h>
-#include <headrace/apps/job/stage_torch.h>
 #include <headrace/apps/learn/picture_job.h>
 #include <headrace/apps/learn/picture_recipe_torch.h>
 #include <headrace/apps/learn/task_recipe_torch.h>
@@ -21,15 +20,6 @@
 
 namespace headrace::inline v1::app {
 namespace {
-
-void require_validation(const TaskRecords& records, const PredictSettings& predict) {
-  if (!std::holds_alternative<FittedThreshold>(predict.threshold)) return;
-  for (const SplitParts& member : records.members)
-    if (member.validation.empty())
-      throw ConfigError(
-          "[config] predict.threshold: fitted is chosen on records of a validation, there are "
-          "none; set data.split.validation, or predict.threshold: {at: 0.5}");
-}
 
 // "[64, 128]", as to_string() writes it.
 Shape shape_of_note(const std::string& text) {
@@ -123,30 +113,10 @@ monitor::MemoryForecast PictureRecipe::plan() {
   for (const RecordSet* part : {&records_.validation, &records_.test})
     if (part->source != records_.train.source)
       records_word_ += "; " + app::records_word(*part->source);
-  const std::string of_epoch = task_.data.epoch_size > 0 ? " (data.epoch_size)" : "";
-  for (const training::Stage& stage : stages_of(*config_))
-    for (const SplitParts& one : records_.members)
-      require_batch(of_epoch, task_.data.samples_of(static_cast<std::int64_t>(one.train.size())),
-                    stage.batch);
-  for (const training::Stage& stage : stages_of(*config_))
-    if (!task_.model.hidden.empty() && stage.batch < 2)
-      throw ConfigError(
-          "[config] training.batch must be at least 2 with model.hidden, whose layers normalise "
-          "over "
-          "the batch, got 1 in stage " +
-          stage.name);
-  require_validation(records_, task_.predict);
+  require_trainable(*config_, records_);
   classes_ = class_names();
   if (arrays()) {
     record_ = record_shape(*records_.train.source, task_.array);
-    for (const RecordSet* part : {&records_.validation, &records_.test})
-      require_record(*part->source);
-    for (const training::Stage& stage : stages_of(*config_))
-      if (record_.rank() == 1 && stage.batch < 2)
-        throw ConfigError(
-            "[config] training.batch must be at least 2 for vectors, whose network normalises over "
-            "the batch, got 1 in stage " +
-            stage.name);
     check();
   }
   statistics_ = resolve();
@@ -186,26 +156,21 @@ void PictureRecipe::recall(const std::map<std::string, std::string>& notes) {
   if (arrays()) record_ = shape_of_note(note_of(notes, "array"));
 }
 
-void PictureRecipe::require_record(const Source& records) const {
-  if (record_shape(records, task_.array) == record_) return;
-  throw ConfigError("[data] " + records.name() + ": records must be " + to_string(record_) +
-                    " as those that are trained on, got " +
-                    to_string(records.fields().at(array_field)));
-}
-
 Pipeline PictureRecipe::prediction(const std::filesystem::path& data,
                                    const training::Feed& feed) const {
-  const DataSet& like = task_.data.train;
+  DataSet like = task_.data.train;
+  if (!root_.empty()) like.root = root_;
   if (!arrays()) {
-    const auto pictures =
-        is_list(data)
-            ? open_image_data(
-                  {.data = data, .root = like.root, .columns = {.path = like.columns.path}})
-            : open_pictures(data);
+    ImageData pictures_of{.data = data, .follow_links = task_.data.follow_links};
+    if (is_list(data)) {
+      pictures_of.root = like.root;
+      pictures_of.columns.path = like.columns.path;
+    }
+    const auto pictures = open_pictures(pictures_of);
     return evaluation_pipeline(pictures, this->feed(), feed.batch, feed.device);
   }
-  const auto records = open_unlabelled_arrays(data, like, record_);
-  require_record(*records);
+  const auto records = open_unlabelled_arrays(data, like, record_, task_.data.follow_links);
+  require_record(*records, task_.array, record_);
   return evaluation_pipeline(records, this->feed(), feed.batch, feed.device);
 }
 
@@ -219,7 +184,8 @@ FoundData PictureRecipe::found_in(const std::filesystem::path& data) const {
                       .labels = like.labels,
                       .classes = like.classes,
                       .multi_label = like.multi_label}};
-  FoundData found = mask_ ? find_masks(data) : find_classes(data);
+  FoundData found = mask_ ? find_masks(data, {}, {}, task_.data.follow_links)
+                          : find_classes(data, task_.data.follow_links);
   if (holds_arrays(found.train.source) != arrays())
     throw ConfigError("[evaluate] " + data.string() + ": must hold " +
                       (arrays() ? "arrays" : "pictures") + " as the data trained on, got " +
@@ -227,7 +193,7 @@ FoundData PictureRecipe::found_in(const std::filesystem::path& data) const {
   DataSet& set = found.train;
   if (set.source == RecordsIn::manifest || is_list(set.file)) {
     set.columns = like.columns;
-    set.root = like.root;
+    set.root = root_.empty() ? like.root : root_;
   }
   if (arrays()) set.multi_label = like.multi_label;
   for (DataSet* one : {&found.train, found.validation ? &*found.validation : nullptr,
@@ -245,11 +211,12 @@ std::vector<std::int64_t> PictureRecipe::test_on(const std::filesystem::path& da
   const std::optional<DataSet> part = part_of(found, split);
   TaskData quiet;
   quiet.listings.clear();
+  quiet.follow_links = task_.data.follow_links;
   judged_set_ = part.value_or(found.train);
   records_.test = open_set(*judged_set_, quiet, "data.test", mask_.has_value(), classes_);
   const bool parts = part.has_value() || !records_.test.source->splits().empty();
   judged_part_ = !split.empty() ? split : parts ? "test" : "all";
-  if (arrays()) require_record(*records_.test.source);
+  if (arrays()) require_record(*records_.test.source, task_.array, record_);
   judged_ =
       judged(*records_.test.source, rows_to_judge(*records_.test.source, part.has_value(), split));
   return judged_;

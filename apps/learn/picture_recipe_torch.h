@@ -33,6 +33,7 @@ class PictureRecipe : public training::Recipe, public PlacedRecords {
   std::map<std::string, std::string> notes() const override;
   std::string records_word() const override { return records_word_; }
   void recall(const std::map<std::string, std::string>& notes) override;
+  void set_root(const std::filesystem::path& root) override { root_ = root; }
   /// Pictures in a folder of any layout, one picture, a manifest or a pack; arrays likewise
   /// (open_unlabelled_arrays()).
   Pipeline prediction(const std::filesystem::path& data, const training::Feed& feed) const override;
@@ -73,7 +74,6 @@ class PictureRecipe : public training::Recipe, public PlacedRecords {
   std::vector<ChannelStatistics> resolve() const;
   const ChannelStatistics& statistics_of_member(std::int64_t index) const;
   TaskFeed feed_by(const ChannelStatistics& statistics) const;
-  void require_record(const Source& records) const;
   FoundData found_in(const std::filesystem::path& data) const;
 
   std::shared_ptr<const TaskConfig> config_;
@@ -88,6 +88,7 @@ class PictureRecipe : public training::Recipe, public PlacedRecords {
   std::vector<std::int64_t> judged_;  // rows of data that an evaluation was given
   std::string judged_part_ = "test";
   std::optional<DataSet> judged_set_;
+  std::filesystem::path root_;  // of lists; empty: as in training
 };
 
 }  // namespace headrace::inline v1::app

@@ -19,12 +19,6 @@ std::vector<training::Member> members_of_parts(const std::vector<SplitParts>& pa
   return members;
 }
 
-void require_batch(const std::string& of, std::int64_t samples, std::int64_t batch) {
-  if (batch <= samples) return;
-  throw ConfigError("[config] training.batch must be at most the number of records to train on" +
-                    of + ", " + std::to_string(samples) + ", got " + std::to_string(batch));
-}
-
 const std::string& note_of(const std::map<std::string, std::string>& notes, const char* name) {
   const auto found = notes.find(name);
   if (found != notes.end()) return found->second;

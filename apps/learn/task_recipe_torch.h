@@ -14,10 +14,6 @@ namespace headrace::inline v1::app {
 /// A member for each part of a division: "run", or "fold-0", "fold-1", ...
 std::vector<training::Member> members_of_parts(const std::vector<SplitParts>& parts);
 
-/// Throws ConfigError for a batch of more rows than an epoch has samples, `samples`; `of` is empty
-/// or says of what: " of pair-0-1".
-void require_batch(const std::string& of, std::int64_t samples, std::int64_t batch);
-
 /// A word of a checkpoint. Throws CheckpointError where it is not there.
 const std::string& note_of(const std::map<std::string, std::string>& notes, const char* name);
 

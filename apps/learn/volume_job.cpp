@@ -67,19 +67,32 @@ VolumeFeed volume_feed(const TaskConfig& config, const VolumeRecords& records) {
           .classes = static_cast<std::int64_t>(records.classes.size())};
 }
 
-VolumeRecords open_volumes(const TaskConfig& config, const VolumeClasses& expected) {
+namespace {
+
+OpenVolumes volumes_of(const TaskConfig& config, const VolumeClasses& expected) {
   const int threads = config.threads.loader > 0 ? config.threads.loader : usable_cores();
   const TaskData& data = config.task.data;
-  VolumeRecords records = open_volume_records({.folder = data.train.folder,
-                                               .validation = data.validation.folder,
-                                               .test = data.test.folder,
-                                               .expected = expected,
-                                               .split = data.split,
-                                               .duplicates = data.duplicates,
-                                               .listings = data.listings,
-                                               .seed = config.seed,
-                                               .threads = threads},
-                                              config.task.volume);
+  return {.folder = data.train.folder,
+          .validation = data.validation.folder,
+          .test = data.test.folder,
+          .expected = expected,
+          .split = data.split,
+          .duplicates = data.duplicates,
+          .listings = data.listings,
+          .seed = config.seed,
+          .threads = threads};
+}
+
+}  // namespace
+
+void check_volume_data(const TaskConfig& config) {
+  OpenVolumes what = volumes_of(config, {});
+  what.listings.clear();
+  check_volume_records(what, config.task.volume);
+}
+
+VolumeRecords open_volumes(const TaskConfig& config, const VolumeClasses& expected) {
+  VolumeRecords records = open_volume_records(volumes_of(config, expected), config.task.volume);
   watch_volume_reads(records.set, config.task.volume);
   return records;
 }

@@ -17,6 +17,9 @@ VolumeFeed volume_feed(const TaskConfig& config, const VolumeRecords& records);
 /// throws.
 VolumeRecords open_volumes(const TaskConfig& config, const VolumeClasses& expected = {});
 
+/// JobConfig::check_data(): prepares nothing.
+void check_volume_data(const TaskConfig& config);
+
 /// The training pipeline of the first member, for a bench.
 LoaderJob volume_loader_job(const TaskConfig& config, const VolumeClasses& expected = {});
 

@@ -1,4 +1,5 @@
 #include <headrace/apps/job/stage_torch.h>
+#include <headrace/apps/learn/picture_job.h>
 #include <headrace/apps/learn/task_recipe_torch.h>
 #include <headrace/apps/learn/volume_job.h>
 #include <headrace/apps/learn/volume_recipe_torch.h>

@@ -1,6 +1,3 @@
-#include <headrace/apps/job/apply_preset.h>
-#include <headrace/apps/job/read_job.h>
-#include <headrace/apps/new/proposal.h>
 #include <headrace/apps/new/propose_configuration.h>
 #include <headrace/apps/run/data_log.h>
 #include <headrace/apps/task/array_data.h>
@@ -8,7 +5,6 @@
 #include <headrace/apps/task/find_groups.h>
 #include <headrace/apps/task/records.h>
 #include <headrace/engine/base/error.h>
-#include <headrace/engine/base/nearest.h>
 #include <headrace/engine/base/printable.h>
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/loaders/image/mask_survey.h>
@@ -16,13 +12,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <numeric>
 #include <optional>
 #include <tuple>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <unistd.h>
 
@@ -125,27 +119,6 @@ void add_arrays(DataFacts& facts, const LabelledSource& source) {
   }
 }
 
-// Of all parts; one that cannot be opened is refused when it is trained with.
-void add_copies(DataFacts& facts, const std::shared_ptr<const LabelledSource>& train, bool masks) {
-  const TaskData quiet{.listings = {}};
-  std::vector<CopyList> lists{copy_list(Side::training, train)};
-  const auto add = [&](const std::optional<DataSet>& part, Side side) {
-    if (!part) return;
-    try {
-      lists.push_back(
-          copy_list(side, open_set(*part, quiet, "data.test", masks, train->classes()).source));
-    } catch (const ConfigError&) {
-    } catch (const DataError&) {
-    }
-  };
-  add(facts.found.validation, Side::validation);
-  add(facts.found.test, Side::test);
-  for (const auto& [level, line] : Copies(std::move(lists), quiet.duplicates, {}).lines()) {
-    facts.copies.push_back(line);
-    if (level == headrace::LogLevel::warning) log_data(level, line);
-  }
-}
-
 // Why a part that is given cannot keep to a grouping; empty: it does.
 std::string beside_part(const LabelledSource& part, const FoundGroups& found, const char* section) {
   SharedGroups shared;
@@ -163,7 +136,9 @@ std::string beside_part(const LabelledSource& part, const FoundGroups& found, co
 // where a division, or the parts that are given, can keep to it.
 void add_groups(DataFacts& facts, const LabelledSource& train, bool masks) {
   facts.groups = !train.groups().empty();
-  facts.splits = !train.splits().empty();
+  const std::vector<DataSplit> splits = train.splits();
+  facts.splits = !splits.empty();
+  facts.validates = splits.empty() || std::ranges::count(splits, DataSplit::validation) > 0;
   if (facts.groups || !has_names(facts.found.train)) return;
   const std::vector<std::int64_t> labels = train.labels();
   const auto found = find_groups(record_names(train), labels);
@@ -184,7 +159,8 @@ void add_groups(DataFacts& facts, const LabelledSource& train, bool masks) {
         std::tuple("data.test", &facts.found.test, &split.test)}) {
     if (!*set) continue;
     *share = 0.0;
-    const auto part = open_set(**set, {.listings = {}}, section, masks, train.classes()).source;
+    const TaskData quiet{.listings = {}, .follow_links = facts.follow_links};
+    const auto part = open_set(**set, quiet, section, masks, train.classes()).source;
     const std::string beside = beside_part(*part, *found, section);
     if (beside.empty()) continue;
     facts.of_names += beside;
@@ -196,16 +172,37 @@ void add_groups(DataFacts& facts, const LabelledSource& train, bool masks) {
     facts.of_names += "; too few to divide, so records of one are on several sides";
 }
 
+// Keys of a list that the command line has.
+void take_list_keys(DataSet& set, const DataQuestion& question) {
+  if (is_list(set.file)) {
+    set.root = question.root;
+    set.columns = question.columns;
+  } else if (question.has_list_keys()) {
+    throw ConfigError(
+        fmt::format("[new] --root and the options of columns are of a list (.csv, "
+                    ".tsv, .jsonl), got {}; leave them out",
+                    question.data.string()));
+  }
+}
+
 }  // namespace
+
+bool DataQuestion::has_list_keys() const {
+  return !root.empty() || !columns.path.empty() || !columns.mask.empty() ||
+         !columns.label.empty() || !columns.labels.empty();
+}
 
 bool has_gpu() {
   return ::access("/dev/nvidiactl", F_OK) == 0;
 }
 
 DataFacts look_at_data(const DataQuestion& question, SurveyOptions options) {
-  DataFacts facts{.found = question.masks ? find_masks(question.data, question.mask_folder)
-                                          : find_classes(question.data)};
-  const TaskData quiet{.listings = {}};
+  DataFacts facts{.found = question.masks ? find_masks(question.data, question.mask_folder,
+                                                       question.mask_suffix, question.follow_links)
+                                          : find_classes(question.data, question.follow_links)};
+  take_list_keys(facts.found.train, question);
+  facts.follow_links = question.follow_links;
+  const TaskData quiet{.listings = {}, .follow_links = question.follow_links};
   const auto source = open_set(facts.found.train, quiet, "data.train", question.masks).source;
   facts.records = source->size();
   add_groups(facts, *source, question.masks);
@@ -217,82 +214,10 @@ DataFacts look_at_data(const DataQuestion& question, SurveyOptions options) {
   } else {
     add_arrays(facts, *source);
   }
-  add_copies(facts, source, question.masks);
   facts.cores = usable_cores();
   facts.memory = monitor::tightest_memory_limit(std::nullopt).bytes;
   facts.gpu = has_gpu();
   return facts;
-}
-
-namespace {
-
-const Job& proposing_job(const std::vector<Job>& jobs, std::string_view kind) {
-  std::vector<std::string> names;
-  for (const Job& job : jobs) {
-    if (!job.propose) continue;
-    if (job.name == kind) return job;
-    names.push_back(job.name);
-  }
-  const auto meant = nearest_name(kind, names);
-  throw ConfigError(fmt::format("[new] the kind must be one of {}, got \"{}\"{}",
-                                fmt::join(names, ", "), kind,
-                                meant ? fmt::format("; did you mean {}?", *meant) : ""));
-}
-
-Proposal proposal_of(const Job& job, const DataQuestion& question, const SurveyOptions& options) {
-  if (job.propose_folder) {
-    const std::optional<Proposal> own = job.propose_folder({.data = question.data,
-                                                            .threads = options.threads,
-                                                            .gpu = has_gpu(),
-                                                            .gpu_memory = question.gpu_memory});
-    if (own) return *own;
-  }
-  if (question.gpu_memory)
-    throw ConfigError("[new] --gpu-memory is of volumes in nnU-Net's raw layout, got " +
-                      question.data.string() + "; leave it out");
-  const DataFacts facts = look_at_data(question, options);
-  Proposal proposal = job.propose(facts);
-  proposal.lines = describe(facts);
-  return proposal;
-}
-
-// Sets what the preset does, and says so behind the keys.
-void set_preset(const std::string& name, Fields& fields, Reasons& reasons) {
-  const Node proposed = fields.write();
-  const auto read = [&](const std::vector<std::string>& settings) {
-    Node document = proposed;
-    for (const std::string& setting : settings)
-      apply_override(document, setting);
-    fields.read(document);
-    return fields.to_yaml();
-  };
-  const AppliedPreset applied = apply_preset(name, this_machine(), read);
-  static_cast<void>(read(applied.settings));
-  for (const PresetChange& change : applied.changes)
-    if (change.left_out.empty())
-      reasons[change.key] = fmt::format("preset {}: {}", name, change.why);
-  fmt::print(stderr, "{}", preset_text(applied));
-}
-
-}  // namespace
-
-std::string propose_configuration(const std::vector<Job>& jobs, std::string_view kind,
-                                  DataQuestion question, const SurveyOptions& options) {
-  const Job& job = proposing_job(jobs, kind);
-  question.masks = job.masks;
-  Proposal proposal = proposal_of(job, question, options);
-  std::string text = fmt::format("# {}: {}\n#\n", job.name, job.help);
-  for (const std::string& line : proposal.lines)
-    text += "# " + printable(line) + '\n';
-  Fields fields;
-  proposal.config->describe_keys(fields);
-  if (!question.preset.empty()) set_preset(question.preset, fields, proposal.reasons);
-  return text +
-         fmt::format(
-             "#\n# headrace train FILE.yaml; every key: headrace config {}\n\n"
-             "kind: {}\n",
-             job.name, job.name) +
-         fields.to_yaml(proposal.reasons);
 }
 
 }  // namespace headrace::inline v1::app

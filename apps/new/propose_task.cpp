@@ -12,6 +12,7 @@ constexpr int most_side_without_gpu = 96;
 void propose_data(Proposal& proposal, TaskSettings& task, const DataFacts& facts) {
   TaskData& data = task.data;
   data.train = facts.found.train;
+  data.follow_links = facts.follow_links;
   if (facts.found.validation) {
     data.validation = *facts.found.validation;
     proposal.reasons["data.validation"] = "found beside the records to train on";
@@ -31,9 +32,9 @@ void propose_data(Proposal& proposal, TaskSettings& task, const DataFacts& facts
   proposal.reasons["data.split.group"] = facts.of_names;
 }
 
-// Of powers of two the largest that lets an epoch have 20 steps.
+// Of powers of two the largest that lets an epoch have 20 steps; no more than there are.
 std::int64_t batch_for(std::int64_t records, std::int64_t most) {
-  std::int64_t batch = 4;
+  std::int64_t batch = std::min<std::int64_t>(4, records);
   while (2 * batch <= most && records / (2 * batch) >= 20)
     batch *= 2;
   return batch;
@@ -98,6 +99,10 @@ void propose_task(Proposal& proposal, TaskSettings& task, const DataFacts& facts
   training.epochs = std::clamp<std::int64_t>(wanted / steps, 10, 60);
   proposal.reasons["training.epochs"] =
       fmt::format("about {} steps in all", training.epochs * steps);
+  if (!facts.validates) {
+    training.early_stopping = 0;
+    proposal.reasons["training.early_stopping"] = "no record is for a validation that could tell";
+  }
   if (facts.gpu) {
     training.precision = training::Precision::bf16;
     proposal.reasons["training.precision"] = "there is a GPU";

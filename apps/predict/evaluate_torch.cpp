@@ -120,6 +120,7 @@ ExitCode evaluate(const EvaluateOptions& options, const std::vector<Job>& jobs,
   Ensemble ensemble(options.ensemble, jobs, make_recipe);
   const bool own = options.data.empty();
   if (own) require_own_part(options.split);
+  set_root(ensemble.recipe(), options.root, options.data, "evaluate");
   std::vector<std::int64_t> records;
   if (!own) records = ensemble.recipe().test_on(options.data, options.split);
   const Team team = own ? ensemble.ready_on_own_test(records) : ensemble.ready(records);

@@ -19,10 +19,16 @@ void add_ensemble(CLI::App& line, EnsembleOptions& options) {
       ->check(CLI::NonNegativeNumber);
 }
 
+void add_root(CLI::App& line, std::filesystem::path& root) {
+  line.add_option("--root", root,
+                  "Folder of a list's paths; default: that of the training, else the list's own");
+}
+
 void add(CLI::App& line, PredictOptions& options) {
   add_ensemble(line, options.ensemble);
   line.add_option("--data", options.data, "File or folder with the samples, as the job reads it")
       ->required();
+  add_root(line, options.root);
   line.add_option("--output", options.output,
                   "File to write: JSON lines for .jsonl, else CSV; for masks and volumes a folder")
       ->required();
@@ -53,6 +59,7 @@ void add(CLI::App& line, EvaluateOptions& options) {
   line.add_option("--data", options.data,
                   "File or folder with labelled samples, as the job reads it; without it the test "
                   "that the run has set apart");
+  add_root(line, options.root);
   line.add_option(
       "--split", options.split,
       "Part of the data: test, train, all, ...; else their test, or all if there is none");

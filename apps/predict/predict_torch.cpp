@@ -5,6 +5,7 @@
 #include <headrace/apps/predict/predict_torch.h>
 #include <headrace/apps/predict/prediction_text.h>
 #include <headrace/apps/run/result_file.h>
+#include <headrace/apps/task/data_set.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -136,9 +137,20 @@ ExitCode end_of_prediction(const training::NoNumbers& nothing, std::int64_t all)
   return ExitCode::numeric;
 }
 
+void set_root(training::Recipe& recipe, const fs::path& root, const fs::path& data,
+              const char* command) {
+  if (root.empty()) return;
+  if (!is_list(data))
+    throw ConfigError(std::string("[") + command + "] --root is of the paths in a list (--data " +
+                      "LIST.csv), got " + (data.empty() ? "no data" : data.string()) +
+                      "; leave it out");
+  recipe.set_root(root);
+}
+
 ExitCode predict(const PredictOptions& options, const std::vector<Job>& jobs,
                  const MakeRecipe& make_recipe) {
   Ensemble ensemble(options.ensemble, jobs, make_recipe);
+  set_root(ensemble.recipe(), options.root, options.data, "predict");
   if (auto* volumes = dynamic_cast<VolumePredictor*>(&ensemble.recipe()))
     return predict_volumes(options, ensemble, *volumes);
   if (!options.labels.empty())

@@ -9,6 +9,7 @@
 #include <headrace/training/metrics/nan_cases.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <vector>
 
 namespace headrace::inline v1::app {
@@ -34,6 +35,11 @@ ExitCode predict_volumes(const PredictOptions& options, Ensemble& ensemble,
 /// How a prediction ends of which some cases have no numbers: says how many, of `all`, and which is
 /// the first, and gives ExitCode::numeric; ExitCode::done where there are none.
 ExitCode end_of_prediction(const training::NoNumbers& nothing, std::int64_t all);
+
+/// `--root` of a command ("predict"): where the paths of `data`, a list, lie; empty: not asked for.
+/// Throws ConfigError where data are no list, or the kind takes none.
+void set_root(training::Recipe& recipe, const std::filesystem::path& root,
+              const std::filesystem::path& data, const char* command);
 
 /// `headrace evaluate`: the figures of a run's weights on labelled data, as a table and as JSON.
 /// Weights of several members are judged one by one and by their vote.

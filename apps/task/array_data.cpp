@@ -72,14 +72,17 @@ RecordSet open_npy(const DataSet& set, const TaskData& data, const std::string& 
         section));
   if (!set.folder.empty())
     return {.source = std::make_shared<const NpyFolder>(
-                set.folder,
-                NpyFolderOptions{.field = array_field, .classes = classes, .log = &log_data})};
+                set.folder, NpyFolderOptions{.field = array_field,
+                                             .classes = classes,
+                                             .log = &log_data,
+                                             .follow_links = data.follow_links})};
   if (is_list(set.file)) {
     return {.source = std::make_shared<const NpyManifest>(
                 set.file, NpyManifestOptions{.field = array_field,
                                              .root = set.root,
                                              .columns = columns_of(set, data.split),
-                                             .classes = classes})};
+                                             .classes = classes,
+                                             .follow_links = data.follow_links})};
   }
   return open_table({.features = set.file,
                      .labels = set.labels,
@@ -173,13 +176,16 @@ RecordSet open_arrays(const DataSet& set, const TaskData& data, const std::strin
 }
 
 std::shared_ptr<const Source> open_unlabelled_arrays(const fs::path& data, const DataSet& like,
-                                                     const Shape& record) {
+                                                     const Shape& record, bool follow_links) {
   std::error_code failed;
-  if (fs::is_directory(data, failed)) return std::make_shared<const NpyFiles>(data, array_field);
+  if (fs::is_directory(data, failed))
+    return std::make_shared<const NpyFiles>(data, array_field, follow_links);
   if (is_list(data))
     return std::make_shared<const NpyManifest>(
-        data, NpyManifestOptions{
-                  .field = array_field, .root = like.root, .columns = {.path = like.columns.path}});
+        data, NpyManifestOptions{.field = array_field,
+                                 .root = like.root,
+                                 .columns = {.path = like.columns.path},
+                                 .follow_links = follow_links});
   if (is_hdf5(data)) {
     const std::string name =
         like.data.empty() ? find_datasets(data).data : require_dataset(data, like.data, "data");

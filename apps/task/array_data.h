@@ -27,7 +27,8 @@ RecordSet open_arrays(const DataSet& set, const TaskData& data, const std::strin
 /// file (a record, or many where it has one axis more than `record`), or an HDF5 file, whose
 /// dataset is that of `like`, else one that is found. Throws what the sources throw.
 std::shared_ptr<const Source> open_unlabelled_arrays(const std::filesystem::path& data,
-                                                     const DataSet& like, const Shape& record);
+                                                     const DataSet& like, const Shape& record,
+                                                     bool follow_links = false);
 
 /// [bins, frames] of [bins, frames, 1], whose one channel comes last; other shapes as they are.
 Shape without_last_channel(const Shape& record);

@@ -66,6 +66,12 @@ std::vector<std::string> describe(const DataFacts& facts) {
   std::vector<std::string> lines{record_line(facts)};
   for (std::string& line : describe_choice(facts.found.train))
     lines.push_back(std::move(line));
+  for (const auto& [name, part] :
+       {std::pair("validation", &facts.found.validation), std::pair("test", &facts.found.test)})
+    if (*part)
+      lines.push_back(
+          fmt::format("{}: {}, found beside the records to train on", name,
+                      ((*part)->file.empty() ? (*part)->folder : (*part)->file).native()));
   if (!facts.classes.empty()) lines.push_back(class_line(facts));
   if (!facts.of_names.empty()) lines.push_back(facts.of_names);
   if (facts.looked_at < facts.records)
@@ -81,7 +87,6 @@ std::vector<std::string> describe(const DataFacts& facts) {
                                                   "all"));
   for (std::size_t i = 0; i < std::min<std::size_t>(facts.bad.size(), 3); ++i)
     lines.push_back("bad: " + printable(facts.bad[i]));
-  lines.insert(lines.end(), facts.copies.begin(), facts.copies.end());
   lines.push_back(fmt::format("this machine: {} cores, {} for this process, {}", facts.cores,
                               monitor::format_bytes(facts.memory), facts.gpu ? "a GPU" : "no GPU"));
   return lines;

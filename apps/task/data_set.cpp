@@ -211,10 +211,18 @@ void describe(Fields& fields, TaskData& data, bool masks) {
               .min = 0.0});
   fields.key("listings", data.listings,
              {.doc = "folder that keeps listings between runs; empty: none is kept"});
-  const auto only = [&data](bool (*fits)(RecordsIn), const char* kinds) {
-    return KeyOptions{.used_if = [&data, fits] { return fits(data.train.source); },
+  const auto only = [&data](bool (*fits)(RecordsIn), const char* kinds, const char* doc = "") {
+    return KeyOptions{.doc = doc,
+                      .used_if = [&data, fits] { return fits(data.train.source); },
                       .used_when = std::string("data.train.source is ") + kinds};
   };
+  fields.key(
+      "follow_links", data.follow_links,
+      only(
+          [](RecordsIn source) {
+            return source != RecordsIn::hdf5 && source != RecordsIn::volumes;
+          },
+          masks ? "pairs, manifest or pack" : "images, manifest, pack or npy", follow_links_doc));
   if (masks) {
     const auto of_pictures = [&only] {
       return only([](RecordsIn source) { return source != RecordsIn::volumes; },
@@ -287,7 +295,8 @@ ImageData image_data_of(const DataSet& set, const TaskData& data, const std::str
           .spare_images = set.spare_pictures,
           .root = set.root,
           .columns = columns_of(set, data.split),
-          .listings = data.listings};
+          .listings = data.listings,
+          .follow_links = data.follow_links};
 }
 
 }  // namespace headrace::inline v1::app

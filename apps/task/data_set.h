@@ -45,6 +45,7 @@ struct TaskData {
   SplitSettings split{};
   DuplicateSettings duplicates{};
   std::filesystem::path listings = "runs/listings";  ///< kept between runs; empty: none
+  bool follow_links = false;  ///< out of a folder or a list's root, and to folders; false: refused
   CacheSettings cache{};
   DecodeSettings decode{.check = FileCheck::quick};
   Bytes resident{2ULL << 30};     ///< npy, hdf5: most of each set that is kept in memory

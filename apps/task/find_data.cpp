@@ -219,7 +219,7 @@ std::optional<FoundData> parts_with_one_mask_folder(const fs::path& data) {
 // The folder itself, or its parts.
 FoundData find(const fs::path& data,
                const std::function<std::optional<DataSet>(const fs::path&)>& look,
-               const char* must_be) {
+               const char* must_be, bool follow_links) {
   if (auto one = in_a_file(data)) return {.train = std::move(*one)};
   std::error_code failed;
   const auto refuse = [&](const fs::path& what, const char* came) {
@@ -232,7 +232,7 @@ FoundData find(const fs::path& data,
     if (!found) refuse(folder, "a folder of another kind");
     return std::move(*found);
   };
-  const std::optional<SplitFolders> parts = split_folders(data);
+  const std::optional<SplitFolders> parts = split_folders(data, follow_links);
   if (!parts) return {.train = in_folder(data)};
   FoundData found{.train = in_folder(parts->train)};
   if (!parts->validation.empty()) found.validation = in_folder(parts->validation);
@@ -262,7 +262,7 @@ std::optional<DataSet> part_of(const FoundData& found, const std::string& split)
   return set;
 }
 
-FoundData find_classes(const fs::path& data) {
+FoundData find_classes(const fs::path& data, bool follow_links) {
   std::error_code failed;
   if (fs::is_directory(data, failed))
     if (auto parts = parts_of_tables(data)) return std::move(*parts);
@@ -271,13 +271,17 @@ FoundData find_classes(const fs::path& data) {
   return find(data, classes_in,
               "a folder with a folder for each class (or folders train, validation, test of such), "
               "a manifest (.csv, .tsv, .jsonl), a pack, an HDF5 file (.h5, MATLAB's .mat), or .npy "
-              "files of features "
-              "and labels (x.npy, y.npy)");
+              "files of features and labels (x.npy, y.npy)",
+              follow_links);
 }
 
-FoundData find_masks(const fs::path& data, const fs::path& masks) {
-  if (!masks.empty())
-    return {.train = {.source = RecordsIn::pairs, .folder = data, .masks = masks}};
+FoundData find_masks(const fs::path& data, const fs::path& masks, const std::string& suffix,
+                     bool follow_links) {
+  if (!masks.empty() || !suffix.empty())
+    return {.train = {.source = RecordsIn::pairs,
+                      .folder = data,
+                      .masks = masks.empty() ? data : masks,
+                      .mask_suffix = suffix}};
   std::error_code failed;
   if (fs::is_directory(data, failed)) {
     if (auto parts = parts_of_pairs(data)) return std::move(*parts);
@@ -288,7 +292,8 @@ FoundData find_masks(const fs::path& data, const fs::path& masks) {
       "a folder with a folder of pictures and one of masks (images and masks; or folders "
       "train, validation, test of such), pictures beside their masks (7.jpg, 7_mask.png), a "
       "manifest (.csv, .tsv, .jsonl) with a column \"mask\", or a pack; else name the masks' "
-      "folder with --masks");
+      "folder with --masks",
+      follow_links);
 }
 
 }  // namespace headrace::inline v1::app

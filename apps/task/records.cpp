@@ -1,5 +1,7 @@
 #include <headrace/apps/feed/image_data.h>
+#include <headrace/apps/run/data_log.h>
 #include <headrace/apps/task/array_data.h>
+#include <headrace/apps/task/class_remarks.h>
 #include <headrace/apps/task/name_groups.h>
 #include <headrace/apps/task/named_place.h>
 #include <headrace/apps/task/records.h>
@@ -152,7 +154,8 @@ void require_every_class(const LabelledSource& source, const SplitParts& member)
   if (none == counts.end()) return;
   throw DataError(fmt::format(
       "[data] {}: every class must have a record to train on, \"{}\" has none; give it more "
-      "records, or leave it out; labels that are numbers count from 0",
+      "records, or leave it out; labels that are whole numbers are those of the classes, from 0 "
+      "without a gap: write names for others (c1, c2)",
       source.name(), source.classes()[static_cast<std::size_t>(none - counts.begin())]));
 }
 
@@ -168,8 +171,9 @@ RecordSet open_set(const DataSet& set, const TaskData& data, const std::string& 
   if (!masks && opened.source->classes().empty())
     throw DataError(fmt::format(
         "[data] {}: must have a class for every record, has none; give the manifest a column "
-        "\"label\", or make a folder for each class",
-        opened.source->name()));
+        "\"label\", say which it is ({}.columns.label, --label-column), or make a folder for each "
+        "class",
+        opened.source->name(), section));
   return opened;
 }
 
@@ -226,6 +230,8 @@ TaskRecords open_records(const TaskData& data, bool masks, std::uint64_t seed) {
   TaskRecords records;
   records.train = open_set(data.train, data, "data.train", masks);
   if (!masks) require_two_classes(*records.train.source);
+  for (const std::string& line : class_remarks(records.train.source->classes()))
+    log_data(headrace::LogLevel::warning, "[data] " + line);
   const RecordGroups groups = groups_of(*records.train.source, data.split);
   const auto part = [&](const DataSet& set, const char* section) {
     if (!set.is_given()) return records.train;

@@ -258,13 +258,26 @@ VolumeSet open_prepared(std::vector<PreparedCase> prepared, const VolumeSettings
   return set;
 }
 
-VolumeRecords open_volume_records(const OpenVolumes& what, const VolumeSettings& volume) {
+namespace {
+
+// Listed and divided, but not prepared.
+struct DividedVolumes {
+  LabelledVolumes train{};
+  LabelledVolumes validation{};
+  LabelledVolumes test{};
+  VolumeRecords records{};
+};
+
+DividedVolumes divided(const OpenVolumes& what, const VolumeSettings& volume) {
   if (what.folder.empty())
     throw ConfigError(
         "[config] data.train.folder must name a folder with imagesTr, labelsTr and dataset.json, "
         "got nothing");
-  const LabelledVolumes train = labelled_volumes(what.folder, what.expected);
-  VolumeRecords records{.classes = train.classes, .ignore = train.ignore};
+  DividedVolumes made{.train = labelled_volumes(what.folder, what.expected)};
+  const LabelledVolumes& train = made.train;
+  VolumeRecords& records = made.records;
+  records.classes = train.classes;
+  records.ignore = train.ignore;
   check_channels(train, volume);
   check_classes(records, volume);
   const RecordGroups groups = groups_of_cases(train, what.split);
@@ -276,11 +289,11 @@ VolumeRecords open_volume_records(const OpenVolumes& what, const VolumeSettings&
     require_other_groups(groups_of_cases(more, what.split), groups, folder.string());
     return more;
   };
-  const LabelledVolumes validation = beside(what.validation);
-  const LabelledVolumes test = beside(what.test);
+  made.validation = beside(what.validation);
+  made.test = beside(what.test);
   const Copies copies({copy_list(Side::training, train.folder, train.cases),
-                       copy_list(Side::validation, validation.folder, validation.cases),
-                       copy_list(Side::test, test.folder, test.cases)},
+                       copy_list(Side::validation, made.validation.folder, made.validation.cases),
+                       copy_list(Side::test, made.test.folder, made.test.cases)},
                       what.duplicates, what.listings);
   records.copies = copies.digest();
   copies.tell();
@@ -288,8 +301,20 @@ VolumeRecords open_volume_records(const OpenVolumes& what, const VolumeSettings&
                     .groups = groups.numbers};
   join_groups(view, copies.pairs());
   records.members = split_records(std::move(view), split_beside(what), what.seed);
-  std::vector<PreparedCase> prepared = prepared_of(train, what, volume);
-  records.cases = train.cases;
+  return made;
+}
+
+}  // namespace
+
+void check_volume_records(const OpenVolumes& what, const VolumeSettings& volume) {
+  static_cast<void>(divided(what, volume));
+}
+
+VolumeRecords open_volume_records(const OpenVolumes& what, const VolumeSettings& volume) {
+  DividedVolumes made = divided(what, volume);
+  VolumeRecords records = std::move(made.records);
+  std::vector<PreparedCase> prepared = prepared_of(made.train, what, volume);
+  records.cases = made.train.cases;
   const auto add = [&](const LabelledVolumes& more, auto part) {
     records.cases.insert(records.cases.end(), more.cases.begin(), more.cases.end());
     if (more.cases.empty()) return;
@@ -300,8 +325,8 @@ VolumeRecords open_volume_records(const OpenVolumes& what, const VolumeSettings&
       prepared.push_back(std::move(one));
     }
   };
-  add(validation, &SplitParts::validation);
-  add(test, &SplitParts::test);
+  add(made.validation, &SplitParts::validation);
+  add(made.test, &SplitParts::test);
   records.set = open_prepared(
       std::move(prepared), naming_labels(volume, static_cast<std::int64_t>(records.classes.size())),
       records.ignore);

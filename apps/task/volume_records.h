@@ -75,6 +75,9 @@ std::vector<PreparedCase> prepare_volumes(const std::vector<NnUNetCase>& cases,
 /// for regions (classes that overlap) and data sets of other classes too; DataError; ResourceError.
 VolumeRecords open_volume_records(const OpenVolumes& what, const VolumeSettings& volume);
 
+/// What open_volume_records() refuses before it prepares anything.
+void check_volume_records(const OpenVolumes& what, const VolumeSettings& volume);
+
 /// Settings by which an index of foreground knows all labels of so many classes.
 VolumeSettings naming_labels(VolumeSettings volume, std::int64_t classes);
 

@@ -22,8 +22,11 @@ TrainingJob read_proposed_job(const TrainOptions& options, const std::vector<Job
         "[train] --data is for a kind without a configuration, but {} is a file; leave --data out, "
         "or set data.train in the file",
         options.config.string()));
-  const std::string text = propose_configuration(
-      jobs, options.config.string(), {.data = options.data}, {.threads = headrace::usable_cores()});
+  const auto [text, lines] =
+      propose_configuration(jobs, options.config.string(), {.data = options.data, .check = false},
+                            {.threads = headrace::usable_cores()});
+  for (const std::string& line : lines)
+    fmt::print(stderr, "{}\n", line);
   const std::string source = "proposed for " + options.data.string();
   std::vector<std::string> settings = settings_with_preset(
       options.preset, options.settings, [&](const std::vector<std::string>& all) {

@@ -99,19 +99,27 @@ std::string canonical_folder(const std::filesystem::path& folder, std::string_vi
   return root;
 }
 
-void check_link(const std::filesystem::path& link, const std::string& root, std::string_view who) {
+void check_link(const std::filesystem::path& link, const std::string& root, std::string_view who,
+                std::optional<bool> follow) {
   const auto refuse = [&](const std::string& rule) {
     throw ConfigError("[" + std::string(who) + "] " + printable(link.native()) + ": " + rule);
   };
   std::error_code error;
   const std::filesystem::path target = std::filesystem::canonical(link, error);
   if (error) refuse("link leads nowhere (" + error.message() + "); remove it");
-  if (!target.native().starts_with(root + "/")) {
+  const bool folder = std::filesystem::is_directory(target);
+  const std::string inside = std::filesystem::canonical(link.parent_path()).native() + "/";
+  if (folder && inside.starts_with(target.native() + "/"))
+    refuse("link leads back to a folder that it is in; remove it");
+  if (follow.value_or(false)) return;
+  const std::string way_out =
+      follow ? ", or set follow_links (on a command line --follow-links)" : "";
+  if (!(target.native() + "/").starts_with(root + "/")) {
     refuse("link leaves the folder, to " + printable(target.native()) +
-           "; copy the file, or name the folder that holds both");
+           "; copy the file, or name the folder that holds both" + way_out);
   }
-  if (std::filesystem::is_directory(target))
-    refuse("link to a folder is not followed; copy it, or list that folder itself");
+  if (folder)
+    refuse("link to a folder is not followed; copy it, or list that folder itself" + way_out);
 }
 
 void cannot_list(const std::filesystem::filesystem_error& failure, std::string_view who) {

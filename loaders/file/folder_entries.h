@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,8 +37,11 @@ bool is_folder(const std::filesystem::path& path);
 std::string canonical_folder(const std::filesystem::path& folder, std::string_view who,
                              std::string_view must_be);
 
-/// Throws ConfigError unless a link leads to a file inside `root`, a canonical folder.
-void check_link(const std::filesystem::path& link, const std::string& root, std::string_view who);
+/// Throws ConfigError unless a link leads to a file inside `root`, a canonical folder, or where
+/// `follow` is true to anything that is there. `follow`: what a key of the user's says
+/// (follow_links), which the message names; none: there is no such key.
+void check_link(const std::filesystem::path& link, const std::string& root, std::string_view who,
+                std::optional<bool> follow = std::nullopt);
 
 /// Says why a folder could not be listed: a ResourceError where the process lacks descriptors or
 /// memory, a DataError where the disk fails, else a ConfigError.

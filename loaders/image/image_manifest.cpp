@@ -43,7 +43,8 @@ std::shared_ptr<const detail::ImageListing> listing_of(const std::string& file,
                                         .columns = options.columns,
                                         .classes = options.classes,
                                         .path_names = {"image", "path"},
-                                        .masks = true};
+                                        .masks = true,
+                                        .follow_links = options.listing.follow_links};
   const std::string name =
       "image manifest " + detail::printable(file) + " below " + detail::printable(request.root);
   return detail::cached_listing(options.listing, {.name = name, .settings = settings_of(request)},

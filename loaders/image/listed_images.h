@@ -25,6 +25,9 @@ struct ListingOptions {
   /// their folder's time; a changed length is found when they are read.
   std::filesystem::path cache{};
   LogCallback log{};  ///< told why a cache was not used, and how long listing took
+  /// Links are followed out of the folder and to folders, as git-annex and DVC keep data; else such
+  /// a link is refused.
+  bool follow_links = false;
 };
 
 /// Image files by path: what a folder per class, a manifest and a folder of pairs have in common.

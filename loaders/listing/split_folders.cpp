@@ -19,12 +19,13 @@ constexpr std::string_view who = "split folders";
 }
 
 /// Names of the folders in a folder, sorted; a link is checked as image sources do.
-std::vector<std::string> folders_in(const std::string& folder, const std::string& root) {
+std::vector<std::string> folders_in(const std::string& folder, const std::string& root,
+                                    bool follow_links) {
   std::vector<std::string> names;
   try {
     for (const detail::FolderEntry& entry : detail::folder_entries(folder)) {
       if (detail::is_hidden(entry.name) || !entry.folder) continue;
-      if (entry.link) detail::check_link(folder + "/" + entry.name, root, who);
+      if (entry.link) detail::check_link(folder + "/" + entry.name, root, who, follow_links);
       names.push_back(entry.name);
     }
   } catch (const fs::filesystem_error& failure) {
@@ -79,9 +80,9 @@ struct Found {
 
 }  // namespace
 
-std::optional<SplitFolders> split_folders(const fs::path& folder) {
+std::optional<SplitFolders> split_folders(const fs::path& folder, bool follow_links) {
   const std::string root = detail::canonical_folder(folder, who, "a folder");
-  const Found found(folders_in(root, root));
+  const Found found(folders_in(root, root, follow_links));
   const bool divided =
       found.has(DataSplit::train) &&
       (found.others.empty() || found.has(DataSplit::validation) || found.has(DataSplit::test));
@@ -101,9 +102,10 @@ std::optional<SplitFolders> split_folders(const fs::path& folder) {
     }
     place = fs::path(root) / part.name;
   }
-  splits.classes = folders_in(splits.train.native(), root);
+  splits.classes = folders_in(splits.train.native(), root, follow_links);
   for (const fs::path& part : {splits.validation, splits.test}) {
-    if (!part.empty()) check_classes(part, folders_in(part.native(), root), splits.classes);
+    if (!part.empty())
+      check_classes(part, folders_in(part.native(), root, follow_links), splits.classes);
   }
   return splits;
 }

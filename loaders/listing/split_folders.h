@@ -22,7 +22,8 @@ struct SplitFolders {
 /// one beside others that are no splits (a class may be called "train"). Names that begin with a
 /// dot are left out. Throws ConfigError where there is no such folder; where two are of one split,
 /// or one beside train and another split is of none; and where they do not hold folders of the same
-/// names.
-HEADRACE_API std::optional<SplitFolders> split_folders(const std::filesystem::path& root);
+/// names. Links that leave `root` are refused, too, unless they are followed.
+HEADRACE_API std::optional<SplitFolders> split_folders(const std::filesystem::path& root,
+                                                       bool follow_links = false);
 
 }  // namespace headrace::inline v1

@@ -26,8 +26,11 @@ std::shared_ptr<const detail::ArrayListing> listing_of(const std::string& file,
   const fs::path root = options.root.empty() ? fs::path(file).parent_path() : options.root;
   const std::string below =
       detail::canonical_folder(root, "npy manifest", "the folder of the arrays");
-  const detail::ManifestRequest request{
-      .file = file, .root = below, .columns = options.columns, .classes = options.classes};
+  const detail::ManifestRequest request{.file = file,
+                                        .root = below,
+                                        .columns = options.columns,
+                                        .classes = options.classes,
+                                        .follow_links = options.follow_links};
   detail::Manifest manifest = detail::read_manifest(request);
   return std::make_shared<const detail::ArrayListing>(
       detail::list_arrays(std::move(manifest.files), std::move(manifest.values)));
@@ -54,7 +57,8 @@ std::shared_ptr<const detail::ArrayListing> listing_of(const std::string& root,
                                   .who = npy_folder_name,
                                   .what = "an array",
                                   .is_wanted = detail::has_npy_extension,
-                                  .passed_over = &passed_over};
+                                  .passed_over = &passed_over,
+                                  .follow_links = options.follow_links};
   detail::ClassFiles found = detail::list_class_folders(search, options.classes);
   if (const std::string text = passed_over.text(); options.log && !text.empty())
     options.log(LogLevel::info, "npy folder " + detail::printable(root) + ": " + text);
@@ -72,7 +76,7 @@ namespace {
 
 constexpr std::string_view npy_files_name = "npy files";
 
-detail::FileTable files_in(const fs::path& folder) {
+detail::FileTable files_in(const fs::path& folder, bool follow_links) {
   detail::FileTable files;
   files.root = detail::canonical_folder(folder, npy_files_name, "a folder of .npy files, or one");
   detail::PassedOver passed_over;
@@ -80,7 +84,8 @@ detail::FileTable files_in(const fs::path& folder) {
                                   .who = npy_files_name,
                                   .what = "an array",
                                   .is_wanted = detail::has_npy_extension,
-                                  .passed_over = &passed_over};
+                                  .passed_over = &passed_over,
+                                  .follow_links = follow_links};
   for (const detail::ListedFile& file : detail::list_files(search, ""))
     files.add(file.path, file.bytes);
   if (files.size() == 0)
@@ -97,16 +102,16 @@ detail::FileTable one_file(const fs::path& file) {
   return files;
 }
 
-std::shared_ptr<const detail::ArrayListing> listing_of(const fs::path& path) {
+std::shared_ptr<const detail::ArrayListing> listing_of(const fs::path& path, bool follow_links) {
   std::error_code missing;
   return std::make_shared<const detail::ArrayListing>(detail::list_arrays(
-      fs::is_regular_file(path, missing) ? one_file(path) : files_in(path), {}));
+      fs::is_regular_file(path, missing) ? one_file(path) : files_in(path, follow_links), {}));
 }
 
 }  // namespace
 
-NpyFiles::NpyFiles(const fs::path& path, std::string field)
+NpyFiles::NpyFiles(const fs::path& path, std::string field, bool follow_links)
     : ListedArrays("npy files " + detail::printable(path.native()), std::move(field),
-                   listing_of(path)) {}
+                   listing_of(path, follow_links)) {}
 
 }  // namespace headrace::inline v1

@@ -16,7 +16,8 @@ class HEADRACE_API NpyFiles final : public ListedArrays {
   /// Throws ConfigError where there is no such file or folder, it holds no array, a link leaves the
   /// folder or leads to another folder, and where sound arrays differ in more than their last axis;
   /// DataError where none is sound.
-  explicit NpyFiles(const std::filesystem::path& path, std::string field = "features");
+  explicit NpyFiles(const std::filesystem::path& path, std::string field = "features",
+                    bool follow_links = false);
 };
 
 }  // namespace headrace::inline v1

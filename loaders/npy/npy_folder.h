@@ -15,7 +15,8 @@ struct NpyFolderOptions {
   /// Class names by label, where other data have fixed them; a folder must be one of them, and need
   /// not be there. Empty: the folders are the classes.
   std::vector<std::string> classes{};
-  LogCallback log{};  ///< told which files are left out
+  LogCallback log{};          ///< told which files are left out
+  bool follow_links = false;  ///< out of the folder and to folders; false: refused
 };
 
 /// One folder per class, files called .npy at any depth below it, an array each; names that begin

@@ -17,6 +17,7 @@ struct NpyManifestOptions {
   /// Class names by label, where other data have fixed them; labels are then to be among them.
   /// Empty: they follow from the labels.
   std::vector<std::string> classes{};
+  bool follow_links = false;  ///< out of the folder; false: refused
 };
 
 /// Arrays that a file lists, in its order: the format and columns are those of ImageManifest, with

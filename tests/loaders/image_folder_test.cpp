@@ -5,6 +5,7 @@
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <string>
 
@@ -88,8 +89,47 @@ TEST_CASE("links may lead to files inside the folder and nowhere else") {
   fs::create_symlink("nothing.jpg", root / "data/cat/d.jpg");
   CHECK(contains(folder_refusal(root / "data"), "link leads nowhere"));
   fs::remove(root / "data/cat/d.jpg");
+  fs::create_directory_symlink("..", root / "data/cat/up");
+  CHECK(
+      contains(folder_refusal(root / "data"), "link leads back to a folder that it is in; remove"));
+  fs::remove(root / "data/cat/up");
   fs::create_directory_symlink("cat", root / "data/dog");
   CHECK(contains(folder_refusal(root / "data"), "link to a folder is not followed"));
+}
+
+TEST_CASE("links are followed where that is asked for, and never in a circle") {
+  test::TemporaryFolder root;
+  test::make_file(root / "store/one/a.jpg", "a");
+  test::make_file(root / "store/two/b.jpg", "bb");
+  fs::create_directories(root / "data/cat");
+  fs::create_symlink("../../store/one/a.jpg", root / "data/cat/x.jpg");
+  fs::create_directory_symlink("../store/two", root / "data/dog");
+  CHECK(contains(folder_refusal(root / "data"), "follow_links"));
+  for (const char* folder : {"data", "data/cat", "store/two"})
+    fs::last_write_time(root / folder, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  const ImageFolderOptions followed{.listing = {.cache = root / "kept", .follow_links = true}};
+  const ImageFolder images(root / "data", followed);
+  REQUIRE(images.size() == 2);
+  CHECK(images.classes() == std::vector<std::string>{"cat", "dog"});
+  CHECK(images.origin(1) == "dog/b.jpg");
+  CHECK(images.image_bytes(1) == 2);
+  REQUIRE(fs::exists(root / "kept"));  // and is not taken where links are not followed
+  CHECK(contains(test::message_of<ConfigError>(
+                     [&] { ImageFolder(root / "data", {.listing = {.cache = root / "kept"}}); }),
+                 "link leaves the folder"));
+
+  const auto circle = [&] {
+    return test::message_of<ConfigError>([&] { ImageFolder(root / "data", followed); });
+  };
+  for (const char* to : {"..", ".", "../../data", ""}) {
+    CAPTURE(to);
+    const fs::path link = root / "store/two/back";
+    fs::create_directory_symlink(*to == '\0' ? root / "data/dog" : fs::path(to), link);
+    CHECK(contains(circle(), "link leads back to a folder that it is in"));
+    fs::remove(link);
+  }
+  fs::create_symlink("gone.jpg", root / "data/cat/broken.jpg");
+  CHECK(contains(circle(), "link leads nowhere"));
 }
 
 TEST_CASE("files that vanish or change their length are named") {

@@ -170,6 +170,8 @@ TEST_CASE("paths of a manifest may not leave its root") {
   CHECK(contains(refusal("b/c.jpg"), "link leaves the folder"));
   fs::create_symlink("a.jpg", data.root / "in/same.jpg");
   CHECK(refusal("same.jpg").empty());
+  test::make_file(data.root / "in/m.csv", "image\nout.jpg\nb/c.jpg\n");
+  CHECK(ImageManifest(data.root / "in/m.csv", {.listing = {.follow_links = true}}).size() == 2);
   const fs::path inside = fs::canonical(data.root / "in") / "a.jpg";
   CHECK(refusal(inside.string()).empty());
 }

@@ -85,6 +85,7 @@ TEST_CASE("links of split folders may not leave the data") {
   fs::create_directory_symlink("../else", data.root / "data/test");
   CHECK(contains(test::message_of<ConfigError>([&] { split_folders(data.root / "data"); }),
                  "link leaves the folder"));
+  CHECK(split_folders(data.root / "data", true)->test.filename() == "test");
 }
 
 TEST_CASE("class names that are given fix the labels of folders") {

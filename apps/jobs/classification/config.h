@@ -21,6 +21,7 @@ struct ClassificationConfig final : TaskConfig {
   std::span<const std::string> plateau_figures() const override;
   LoaderJob loader_job() const override;
   std::vector<DataPart> data_parts() const override;
+  void check_data() const override;
 };
 
 }  // namespace headrace::inline v1::app

@@ -51,6 +51,10 @@ std::vector<DataPart> ClassificationConfig::data_parts() const {
   return picture_data_parts({.config = *this});
 }
 
+void ClassificationConfig::check_data() const {
+  check_picture_data({.config = *this});
+}
+
 Job classification_job() {
   return {.name = "classification",
           .help = "classes of pictures, features or spectrograms of one's own",

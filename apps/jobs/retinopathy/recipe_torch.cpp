@@ -2,6 +2,7 @@
 #include <headrace/apps/jobs/retinopathy/pair_course_torch.h>
 #include <headrace/apps/jobs/retinopathy/pair_metric_torch.h>
 #include <headrace/apps/jobs/retinopathy/recipe_torch.h>
+#include <headrace/apps/learn/picture_job.h>
 #include <headrace/apps/learn/task_recipe_torch.h>
 #include <headrace/apps/run/data_log.h>
 #include <headrace/engine/base/error.h>

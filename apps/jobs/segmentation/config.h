@@ -22,6 +22,7 @@ struct SegmentationConfig final : TaskConfig {
   std::span<const std::string> plateau_figures() const override;
   LoaderJob loader_job() const override;
   std::vector<DataPart> data_parts() const override;
+  void check_data() const override;
   std::optional<MaskFormat> mask_format() const override;
 
   /// Whether it learns from volumes, not from pictures.

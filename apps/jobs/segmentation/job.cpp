@@ -15,6 +15,11 @@ std::vector<DataPart> SegmentationConfig::data_parts() const {
   return picture_data_parts({.config = *this, .mask = mask_feed(mask)});
 }
 
+void SegmentationConfig::check_data() const {
+  if (volumes()) return check_volume_data(*this);
+  check_picture_data({.config = *this, .mask = mask_feed(mask)});
+}
+
 Job segmentation_job() {
   return {.name = "segmentation",
           .help = "classes of the pixels of pictures, or the voxels of volumes, of one's own",

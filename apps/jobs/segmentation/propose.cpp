@@ -2,9 +2,7 @@
 #include <headrace/apps/jobs/segmentation/nnunet_planning.h>
 #include <headrace/apps/jobs/segmentation/propose.h>
 #include <headrace/apps/new/propose_task.h>
-#include <headrace/apps/run/data_log.h>
 #include <headrace/apps/task/find_groups.h>
-#include <headrace/apps/task/volume_copies.h>
 #include <headrace/apps/task/volume_records.h>
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/engine/base/error.h>
@@ -269,13 +267,7 @@ std::optional<Proposal> propose_volumes(const FolderQuestion& question) {
     throw ConfigError("[new] " + question.data.string() +
                       ": images must have more than one slice to be trained on as volumes; save "
                       "them as pictures with masks");
-  Proposal proposal = VolumesProposal(question, planning).make();
-  const Copies copies({copy_list(Side::training, question.data, raw.cases)}, {}, {});
-  for (const auto& [level, line] : copies.lines()) {
-    proposal.lines.push_back(line);
-    if (level == headrace::LogLevel::warning) log_data(level, line);
-  }
-  return proposal;
+  return VolumesProposal(question, planning).make();
 }
 
 }  // namespace headrace::inline v1::app

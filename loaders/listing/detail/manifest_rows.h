@@ -88,6 +88,7 @@ struct ManifestRequest {
   std::vector<std::string> classes{};  ///< fixes their numbers; empty: they follow from the labels
   std::vector<std::string> path_names{"path"};  ///< of the paths' column where none is named
   bool masks = false;                           ///< whether a column "mask" is looked for
+  bool follow_links = false;                    ///< out of the root, too
   /// Bytes that the list may take; 0: half of the machine's memory.
   std::size_t memory = 0;
 };

@@ -30,16 +30,31 @@ bool begins_as_wanted(const FileSearch& search, const std::string& path) {
          search.passed_over->take(search.root + "/" + path, search.is_wanted_start);
 }
 
-void list_below(const FileSearch& search, const std::string& below,
+/// Canonical folders with a link on the way here.
+using Way = std::vector<std::string>;
+
+/// Goes through a link to a folder.
+void follow(const FileSearch& search, const fs::path& folder, const std::string& link, Way& way) {
+  const std::string target = fs::canonical(link).native() + "/";
+  way.push_back(fs::canonical(folder).native());
+  for (const std::string& before : way)
+    if ((before + "/").starts_with(target))
+      refuse(search, link, "link leads back to a folder that it is in; remove it");
+}
+
+void list_below(const FileSearch& search, const std::string& below, Way& way,
                 std::vector<ListedFile>& files) {
   const std::string folder = below.empty() ? search.root : search.root + "/" + below;
   if (search.on_folder) search.on_folder(folder);
   for (const FolderEntry& entry : folder_entries(folder)) {
     if (is_left_out(search, entry)) continue;
     const std::string path = below.empty() ? entry.name : below + "/" + entry.name;
-    if (entry.link) check_link(search.root + "/" + path, search.root, search.who);
+    if (entry.link)
+      check_link(search.root + "/" + path, search.root, search.who, search.follow_links);
     if (entry.folder) {
-      list_below(search, path, files);
+      if (entry.link) follow(search, folder, search.root + "/" + path, way);
+      list_below(search, path, way, files);
+      if (entry.link) way.pop_back();
     } else if (entry.regular && (search.is_wanted(path) || begins_as_wanted(search, path))) {
       files.push_back({path, entry.bytes});
     }
@@ -52,7 +67,8 @@ std::vector<std::string> class_folders(const FileSearch& search) {
   try {
     for (const FolderEntry& entry : folder_entries(search.root)) {
       if (is_left_out(search, entry)) continue;
-      if (entry.link) check_link(search.root + "/" + entry.name, search.root, search.who);
+      if (entry.link)
+        check_link(search.root + "/" + entry.name, search.root, search.who, search.follow_links);
       if (!entry.folder) {
         if (search.passed_over != nullptr) search.passed_over->add("beside the class folders");
         continue;
@@ -95,8 +111,9 @@ std::int32_t label_of(const FileSearch& search, const std::string& name,
 
 std::vector<ListedFile> list_files(const FileSearch& search, const std::string& below) {
   std::vector<ListedFile> files;
+  Way way;
   try {
-    list_below(search, below, files);
+    list_below(search, below, way, files);
   } catch (const fs::filesystem_error& failure) {
     cannot_list(failure, search.who);
   }

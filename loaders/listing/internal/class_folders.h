@@ -23,6 +23,7 @@ struct FileSearch {
   /// Whether a file of another name is wanted for what it begins with.
   bool (*is_wanted_start)(std::span<const std::byte> start) = nullptr;
   PassedOver* passed_over = nullptr;  ///< counts what is left out
+  bool follow_links = false;          ///< out of the root and to folders, too
 };
 
 struct ListedFile {
@@ -32,7 +33,8 @@ struct ListedFile {
 
 /// The wanted files at any depth below `root`/`below`, sorted by path; hidden names (is_hidden())
 /// are left out.
-/// Throws ConfigError for links that leave the root or lead to folders.
+/// Throws ConfigError for links that leave the root or lead to folders; where they are followed,
+/// for those that lead back to a folder that they are in.
 std::vector<ListedFile> list_files(const FileSearch& search, const std::string& below);
 
 /// Files by class, and their labels.

@@ -32,9 +32,12 @@ using FileNumber = std::pair<dev_t, ino_t>;
 /// Files that a manifest names, each looked at once.
 class ManifestFiles {
  public:
-  /// Both outlive it; `root` is canonical.
-  ManifestFiles(const std::string& manifest, const std::string& root)
-      : manifest_(manifest), root_(root), folder_(root.c_str()) {}
+  /// The request outlives it.
+  explicit ManifestFiles(const ManifestRequest& request)
+      : manifest_(request.file),
+        root_(request.root),
+        follow_links_(request.follow_links),
+        folder_(root_.c_str()) {}
 
   /// Adds the file that a line names in a column. Throws ConfigError where it leaves the root, by a
   /// link either, or is no regular file.
@@ -47,6 +50,7 @@ class ManifestFiles {
 
   const std::string& manifest_;
   const std::string& root_;
+  bool follow_links_;
   FileDescriptor folder_;
   std::string last_folder_;
   std::unordered_set<std::string> folders_;  // that were looked at
@@ -94,9 +98,9 @@ FileNumber ManifestFiles::add(FileTable& files, std::string_view column, std::st
     if (!found()) refuse("cannot be found: " + why + why_missing(root_, path));
   }
   const std::size_t slash = path.find_last_of('/');
-  if (slash != std::string::npos) check_folder(path.substr(0, slash));
+  if (slash != std::string::npos && !follow_links_) check_folder(path.substr(0, slash));
   if (S_ISLNK(status.st_mode)) {
-    check_link(root_ + "/" + path, root_, "manifest");
+    check_link(root_ + "/" + path, root_, "manifest", follow_links_);
     if (::fstatat(folder_.number(), path.c_str(), &status, 0) != 0)
       refuse("cannot be found: " + error_text());
   }
@@ -114,7 +118,9 @@ void ManifestFiles::check_folder(const std::string& folder) {
   const std::string target = fs::canonical(root_ + "/" + folder, error).native();
   if (!error && target != root_ && !target.starts_with(root_ + "/")) {
     throw ConfigError("[manifest] " + printable(folder) + ": link leaves the folder, to " +
-                      printable(target) + "; give the folder of all as root");
+                      printable(target) +
+                      "; give the folder of all as root, or set follow_links (on a command line "
+                      "--follow-links)");
   }
 }
 
@@ -164,7 +170,7 @@ Manifest read_manifest(const ManifestRequest& request) {
   ManifestText text(request.file);
   const std::size_t most = request.memory != 0 ? request.memory : half_of_memory();
   Manifest manifest;
-  ManifestFiles files(request.file, request.root);
+  ManifestFiles files(request);
   ValueCollector values(request);
   ManifestColumns found;
   std::vector<FileNumber> numbers;

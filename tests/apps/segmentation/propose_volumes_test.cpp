@@ -79,7 +79,7 @@ TEST_CASE("without a GPU patch and network are small, and the reasons say so") {
   CHECK(config.task.model.width == 0.25);
   CHECK(config.training.epochs < 100);
   const std::string text =
-      propose_configuration(jobs(), "segmentation", {.data = files.path()}, {.threads = 1});
+      propose_configuration(jobs(), "segmentation", {.data = files.path()}, {.threads = 1}).yaml;
   CHECK(text.find("cases to train on: 4; channels: 2") != std::string::npos);
   CHECK(text.find("there is no GPU") != std::string::npos);
   const TrainingJob read = read_training_text(jobs(), text, "new.yaml");

@@ -1,5 +1,6 @@
 // Files with the same bytes: on one side of a random division, told where they are on two.
 #include <headrace/apps/inspect/row_copies.h>
+#include <headrace/apps/jobs/jobs.h>
 #include <headrace/apps/new/propose_configuration.h>
 #include <headrace/apps/run/data_log.h>
 #include <headrace/apps/task/records.h>
@@ -223,15 +224,11 @@ TEST_CASE("rows of tables are copies where they are asked for") {
 
 TEST_CASE("a configuration that is proposed says what is in two parts") {
   const TemporaryFolder root;
-  test::write_png_pictures(root / "data/train", 6);
+  test::write_png_pictures(root / "data/train", 20);
   fs::create_directories(root / "data/test");
   fs::copy(root / "data/train", root / "data/test", fs::copy_options::recursive);
-  std::string warnings;
-  const app::DataLogGuard guard([&](LogLevel level, std::string_view line) {
-    if (level == LogLevel::warning) warnings += line;
-  });
-  const app::DataFacts facts = app::look_at_data({.data = root / "data"}, {.threads = 1});
-  REQUIRE_FALSE(facts.copies.empty());
-  contains(facts.copies.front(), "copies of others on another side: ");
-  contains(warnings, facts.copies.front());
+  const app::ProposedText made = app::propose_configuration(
+      app::jobs(), "classification", {.data = root / "data"}, {.threads = 1});
+  contains(made.lines.back(), "copies of others on another side: ");
+  contains(made.yaml, "# " + made.lines.back());
 }

@@ -231,12 +231,14 @@ FileSearch image_search(const std::string& root, std::string_view who, ListingSe
           .on_folder =
               [&seen](const std::string& folder) { seen.proofs.push_back(folder_proof(folder)); },
           .is_wanted_start = begins_as_image,
-          .passed_over = &seen.passed_over};
+          .passed_over = &seen.passed_over,
+          .follow_links = seen.follow_links};
 }
 
 std::shared_ptr<const ImageListing> cached_listing(
-    const ListingOptions& options, const ListingSubject& subject,
+    const ListingOptions& options, ListingSubject subject,
     const std::function<ImageListing(ListingSeen&)>& make) {
+  if (options.follow_links) subject.settings += "\nlinks are followed";
   const auto say = [&options](LogLevel level, const std::string& line) {
     if (options.log) options.log(level, line);
   };
@@ -258,7 +260,7 @@ std::shared_ptr<const ImageListing> cached_listing(
   }
   const auto start = std::chrono::steady_clock::now();
   const std::int64_t start_ns = now_ns();
-  ListingSeen seen;
+  ListingSeen seen{.proofs = {}, .passed_over = {}, .follow_links = options.follow_links};
   auto listing = std::make_shared<ImageListing>(make(seen));
   listing->passed_over = seen.passed_over.text();
   listing->images.shrink_to_fit();

@@ -36,6 +36,7 @@ struct ListingProof {
 struct ListingSeen {
   std::vector<ListingProof> proofs;
   PassedOver passed_over;
+  bool follow_links = false;  ///< ListingOptions::follow_links
 };
 
 /// What `path` is now. Throws ConfigError when it cannot be read.
@@ -55,7 +56,7 @@ struct ListingSubject {
 /// else `make`s it (which names what it is made from) and keeps it there. A cache that cannot be
 /// read or written costs a line in the log, nothing more; what is left out has a line, kept or not.
 std::shared_ptr<const ImageListing> cached_listing(
-    const ListingOptions& options, const ListingSubject& subject,
+    const ListingOptions& options, ListingSubject subject,
     const std::function<ImageListing(ListingSeen&)>& make);
 
 }  // namespace headrace::inline v1::detail
