@@ -146,10 +146,11 @@ void check_volumes(const TaskData& data) {
   for (const auto& [name, set] :
        {std::pair("validation", &data.validation), std::pair("test", &data.test)}) {
     if (set->is_given() && holds_volumes(data) && set->source != RecordsIn::volumes)
-      throw ConfigError(fmt::format(
-          "[config] data.{}.source must be volumes, as data.train has, got {}; set data.split, or "
-          "name volumes",
-          name, where(*set)));
+      throw ConfigError(
+          fmt::format("[config] data.{}.source must be volumes, as data.train has, got {}; name "
+                      "volumes, or leave "
+                      "the records out (data.{}={{}})",
+                      name, where(*set), name));
     if (set->source == RecordsIn::volumes && !holds_volumes(data))
       throw ConfigError(fmt::format(
           "[config] data.{}.source must be that of pictures as data.train has, got volumes", name));
@@ -160,11 +161,13 @@ void check_volumes(const TaskData& data) {
 void check_kinds(const TaskData& data) {
   const auto same = [&](const DataSet& set, const char* name) {
     if (!set.is_given() || holds_arrays(set.source) == holds_arrays(data)) return;
-    throw ConfigError(fmt::format(
-        "[config] data.{}.source must be {}, as data.train has {}, got {}; give both the same kind",
-        name, holds_arrays(data) ? "npy or hdf5" : "images, manifest or pack",
-        holds_arrays(data) ? "arrays" : "pictures",
-        holds_arrays(set.source) ? "arrays" : "pictures"));
+    throw ConfigError(
+        fmt::format("[config] data.{}.source must be {}, as data.train has {}, got {}; give both "
+                    "the same kind, or "
+                    "leave one out (data.{}={{}})",
+                    name, holds_arrays(data) ? "npy or hdf5" : "images, manifest or pack",
+                    holds_arrays(data) ? "arrays" : "pictures",
+                    holds_arrays(set.source) ? "arrays" : "pictures", name));
   };
   same(data.validation, "validation");
   same(data.test, "test");
@@ -258,18 +261,18 @@ void check(const TaskData& data) {
     if (set.is_given() && share.value_or(0.0) > 0.0)
       throw ConfigError(fmt::format(
           "[config] data.split.{0} must be 0 where data.{0} names records of its own ({1}), got "
-          "{2}; set one of them",
+          "{2}; set one of them, or leave the records out (data.{0}={{}})",
           name, where(set), *share));
   };
   if (data.split.folds > 0 && data.validation.is_given())
     throw ConfigError(fmt::format(
         "[config] data.split.folds must be 0 where data.validation names records of its own ({}), "
-        "got {}; set one of them",
+        "got {}; set one of them, or leave the records out (data.validation={{}})",
         where(data.validation), data.split.folds));
   if (data.split.nested && data.test.is_given())
     throw ConfigError(fmt::format(
         "[config] data.split.nested tests each fold's network on the fold, but data.test names "
-        "records of its own ({}); set one of them",
+        "records of its own ({}); set one of them, or leave the records out (data.test={{}})",
         where(data.test)));
   check_volumes(data);
   check_groups(data);

@@ -170,7 +170,9 @@ RecordGroups groups_by_name(const std::string& pattern, const RecordNames& names
   if (others > 0)
     throw DataError(fmt::format(
         "[data] {}: every name must fit data.split.group, \"{}\", but {} of {} do not, \"{}\" for "
-        "one; add what they look like behind a \"|\", or \"|<group>\" where each is its own group",
+        "one; add what they look like behind a \"|\", \"|<group>\" where each is its own group, or "
+        "take no "
+        "pattern (data.split.group=\"\")",
         names.source, printable(pattern, longest_name), others, names.size,
         printable(other, longest_name)));
   made.names.resize(numbers.size());
