@@ -18,9 +18,10 @@ struct SheetOptions {
   std::int64_t channel = 0;  ///< of volumes: the one that is shown
 };
 
-/// A PNG with a row for each record: the picture as it is, its mask if it has one, and what `fed`,
-/// a pipeline over these records in their order, feeds in epochs 0, 1, ... through a real loader:
-/// `image` uint8 [H, W, 3]. Throws what the loader throws.
+/// A PNG with a row for each record: the picture as it is, its mask if it has one (values in
+/// colours of classes, class_colour()), and what `fed`, a pipeline over these records
+/// in their order, feeds in epochs 0, 1, ... through a real loader: `image` uint8 [H, W, 3]. Throws
+/// what the loader throws.
 std::vector<std::byte> contact_sheet(const std::shared_ptr<const ImageSource>& source,
                                      const std::vector<std::int64_t>& records, const Pipeline& fed,
                                      const SheetOptions& options);
@@ -29,7 +30,9 @@ std::vector<std::byte> contact_sheet(const std::shared_ptr<const ImageSource>& s
 /// W, 3], or volumes (volume_sheet.h), and a pipeline to show.
 std::string why_no_sheet(const DataPart& part);
 
-/// The same for samples that hold a picture, or volume_sheet(); why_no_sheet() must be empty.
+/// The same for samples that hold a picture, or volume_sheet(); why_no_sheet() must be empty. A
+/// mask of classes, uint8 [H, W], goes beside its picture, in what is fed, too; 255, which counts
+/// nowhere, is grey.
 std::vector<std::byte> contact_sheet(const DataPart& part, const std::vector<std::int64_t>& records,
                                      const SheetOptions& options);
 

@@ -4,6 +4,7 @@
 #include <headrace/apps/inspect/contact_sheet.h>
 #include <headrace/apps/inspect/data_survey.h>
 #include <headrace/apps/inspect/image_data_options.h>
+#include <headrace/apps/inspect/picture_parts.h>
 #include <headrace/apps/inspect/row_copies.h>
 #include <headrace/apps/inspect/survey.h>
 #include <headrace/apps/inspect/volume_sheet.h>
@@ -62,10 +63,11 @@ void add(CLI::App& line, InspectOptions& options) {
   add_threads(line, options.threads);
 }
 
-/// Image files and the pipeline that is to be shown.
+/// Image files, and the pipeline that is to be shown of the first part.
 struct Images {
   LoaderConfig config;
-  std::shared_ptr<const ImageSource> source;
+  std::vector<PicturePart> parts;
+  std::shared_ptr<const Source> fed;
 };
 
 bool is_configuration(const std::filesystem::path& data) {
@@ -97,31 +99,13 @@ Images images_of(const InspectOptions& options) {
   if (!options.settings.empty())
     throw ConfigError("[inspect] --set changes a configuration; name one instead of the data");
   // Opened before the rest is made: GCC 12 destroys too much where an initialiser throws.
-  auto source = open_image_data(options.images);
-  Images images{.config = {}, .source = std::move(source)};
+  auto parts = picture_parts(options.images);
+  auto alone = pictures_alone(parts.front().source);
+  Images images{.config = {}, .parts = std::move(parts), .fed = std::move(alone)};
   images.config.data.source = SourceKind::images;
   images.config.augment = augment_list("[random_resized_crop, flip]");
   images.config.batch = options.samples;
   return images;
-}
-
-/// Good records, evenly spread.
-std::vector<std::int64_t> chosen(const std::vector<Survey::Bad>& bad_records, std::int64_t size,
-                                 int count) {
-  std::vector<std::int64_t> good;
-  std::size_t bad = 0;
-  for (std::int64_t i = 0; i < size; ++i) {
-    if (bad < bad_records.size() && bad_records[bad].index == i) {
-      ++bad;
-    } else {
-      good.push_back(i);
-    }
-  }
-  const auto wanted = std::min<std::size_t>(static_cast<std::size_t>(count), good.size());
-  std::vector<std::int64_t> records;
-  for (std::size_t i = 0; i < wanted; ++i)
-    records.push_back(good[i * good.size() / wanted]);
-  return records;
 }
 
 // What a sheet shows.
@@ -193,30 +177,48 @@ std::vector<std::string> told_of_rows(const std::vector<DataPart>& parts,
   return told(copies);
 }
 
+std::vector<std::string> copies_of(const std::vector<PicturePart>& parts,
+                                   const InspectOptions& options, const StopSignals& signals) {
+  if (!options.duplicates) {
+    std::vector<CopyList> lists;
+    for (const PicturePart& part : parts)
+      lists.push_back(copy_list(part.side, part.source));
+    return told(Copies(std::move(lists), {}, {}, signals.token()));
+  }
+  std::vector<DataPart> rows;
+  for (const auto& [name, side, source] : parts)
+    rows.push_back({.name = name, .records = source, .classes = source->classes()});
+  return told_of_rows(rows, options, signals);
+}
+
 ExitCode inspect_images(const InspectOptions& options, const Images& images) {
   const Outputs outputs(options, true);
-  const ImageSource& source = *images.source;
+  const ImageSource& source = *images.parts.front().source;
   const auto fed = [&images](std::vector<std::int64_t> places) {
-    return sheet_pipeline(images.config, images.source, std::move(places));
+    return sheet_pipeline(images.config, images.fed, std::move(places));
   };
   try_pipeline(fed, source.size(), options);
   StopSignals signals;
-  Survey result = watched(source, source.size(), "images", options, signals);
-  fmt::print("{}", to_text(result, source));
-  result.copies =
-      options.duplicates
-          ? told_of_rows({{.records = images.source, .classes = source.classes()}}, options,
-                         signals)
-          : told(Copies({copy_list(Side::training, images.source)}, {}, {}, signals.token()));
-  if (!options.json.empty()) outputs.json.write(to_json(result, source));
-  if (signals.received() != 0) return signals.exit_code();
-  const auto records = chosen(result.bad, source.size(), options.samples);
-  if (!options.sheet.empty() && !records.empty()) {
-    write_sheet(options, outputs,
-                contact_sheet(images.source, records, fed(records), {.draws = options.draws}),
-                {.records = records.size(), .normalizes = normalizes(images.config.augment)});
+  std::vector<Survey> surveys;
+  bool all_good = true;
+  for (const auto& [name, side, part] : images.parts) {
+    surveys.push_back(watched(*part, part->size(), "images", options, signals));
+    fmt::print("{}{}{}{}", surveys.size() > 1 ? "\n" : "", name, name.empty() ? "" : ": ",
+               to_text(surveys.back(), *part));
+    all_good = all_good && surveys.back().bad.empty();
+    if (signals.received() != 0) break;
   }
-  return result.bad.empty() ? ExitCode::done : ExitCode::data;
+  surveys.front().copies = copies_of(images.parts, options, signals);
+  if (!options.json.empty()) outputs.json.write(to_json(surveys, images.parts));
+  if (signals.received() != 0) return signals.exit_code();
+  const auto records = good_records(surveys.front().bad, source.size(), options.samples);
+  if (!options.sheet.empty() && !records.empty()) {
+    write_sheet(
+        options, outputs,
+        contact_sheet(images.parts.front().source, records, fed(records), {.draws = options.draws}),
+        {.records = records.size(), .normalizes = normalizes(images.config.augment)});
+  }
+  return all_good ? ExitCode::done : ExitCode::data;
 }
 
 SheetOptions sheet_options(const InspectOptions& options) {
@@ -230,7 +232,7 @@ void show_sheet(const InspectOptions& options, const Outputs& outputs, const Dat
     fmt::print("\nno contact sheet: {}\n", reason);
     return;
   }
-  const auto records = chosen(survey.bad, part.records->size(), options.samples);
+  const auto records = good_records(survey.bad, part.records->size(), options.samples);
   if (records.empty()) return;
   write_sheet(options, outputs, contact_sheet(part, records, sheet_options(options)),
               {.records = records.size(),
@@ -268,7 +270,8 @@ ExitCode run(const InspectOptions& options, const CommandCall& call) {
   const InspectJob job = read_inspect_job(call.jobs, options.images.data, options.settings);
   if (!job.images) return inspect_parts(options, job.parts);
   auto source = open_image_data(image_data_of(job.images->data));
-  return inspect_images(options, {.config = *job.images, .source = std::move(source)});
+  return inspect_images(options,
+                        {.config = *job.images, .parts = {{.source = source}}, .fed = source});
 }
 
 }  // namespace

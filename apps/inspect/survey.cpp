@@ -31,19 +31,39 @@ struct Look {
   std::string bad;
 };
 
+// Labels are decoded whole, which a lossy file has none of.
+std::string why_no_mask(const ImageHeader& image, std::span<const std::byte> file,
+                        ImageDecoder& decoder) {
+  const ImageHeader mask = decoder.open(file);
+  const int width = mask.shown_width();
+  const int height = mask.shown_height();
+  if (width == image.shown_width() && height == image.shown_height()) {
+    if (decoder.keeps_colours()) {
+      decoder.check(file);
+      return "";
+    }
+    std::vector<std::uint16_t> labels(static_cast<std::size_t>(width) *
+                                      static_cast<std::size_t>(height));
+    decoder.decode_labels(
+        {0, 0, double(width), double(height), {.width = width, .height = height}},
+        {.labels = labels.data(), .dtype = DType::uint16, .height = height, .width = width});
+    return "";
+  }
+  const bool stored = width == image.width && height == image.height;
+  return fmt::format("mask must be {} x {} as its image is shown, got {} x {}{}",
+                     image.shown_width(), image.shown_height(), width, height,
+                     stored ? "; it is drawn on the image before EXIF turns it: turn it likewise, "
+                              "or save the image as it is shown"
+                            : "");
+}
+
 Look look_at(const ImageSource& source, std::int64_t index, Sample& sample, ImageDecoder& decoder) {
   Look look;
   look.bytes = source.image_bytes(index) + source.mask_bytes(index);
   try {
     source.read(index, sample);
     look.header = decoder.check(file_of(sample, "image"));
-    if (!source.has_masks()) return look;
-    const ImageHeader mask = decoder.check(file_of(sample, "mask"));
-    const ImageHeader& image = look.header;
-    if (mask.width != image.shown_width() || mask.height != image.shown_height()) {
-      look.bad = fmt::format("mask must be {} x {} as its image is shown, got {} x {}",
-                             image.shown_width(), image.shown_height(), mask.width, mask.height);
-    }
+    if (source.has_masks()) look.bad = why_no_mask(look.header, file_of(sample, "mask"), decoder);
   } catch (const DataError& error) {
     look.bad = error.what();
   }
@@ -123,6 +143,23 @@ Survey survey(const ImageSource& source, const SurveyOptions& options) {
   return result;
 }
 
+std::vector<std::int64_t> good_records(const std::vector<Survey::Bad>& bad_records,
+                                       std::int64_t size, int count) {
+  std::vector<std::int64_t> good;
+  std::size_t bad = 0;
+  for (std::int64_t i = 0; i < size; ++i) {
+    if (bad < bad_records.size() && bad_records[bad].index == i)
+      ++bad;
+    else
+      good.push_back(i);
+  }
+  const auto wanted = std::min<std::size_t>(static_cast<std::size_t>(count), good.size());
+  std::vector<std::int64_t> records;
+  for (std::size_t i = 0; i < wanted; ++i)
+    records.push_back(good[i * good.size() / wanted]);
+  return records;
+}
+
 std::string to_text(const Survey& survey, const ImageSource& source) {
   std::string formats;
   for (const auto& [name, count] : survey.formats)
@@ -152,8 +189,11 @@ std::string to_text(const Survey& survey, const ImageSource& source) {
   return text;
 }
 
-std::string to_json(const Survey& survey, const ImageSource& source) {
-  using Json = nlohmann::ordered_json;
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const Survey& survey, const ImageSource& source) {
   const auto sides = [](const std::vector<int>& sorted) -> Json {
     if (sorted.empty()) return nullptr;
     return {
@@ -165,21 +205,36 @@ std::string to_json(const Survey& survey, const ImageSource& source) {
   Json bad = Json::array();
   for (const Survey::Bad& one : survey.bad)
     bad.push_back({{"index", one.index}, {"file", one.origin}, {"reason", one.reason}});
-  const Json document{{"data", source.name()},
-                      {"size", source.size()},
-                      {"looked_at", survey.records},
-                      {"bytes", survey.bytes},
-                      {"formats", survey.formats},
-                      {"grey", survey.grey},
-                      {"turned", survey.turned},
-                      {"dim", survey.dim},
-                      {"masks", survey.masks},
-                      {"groups", source.group_names().size()},
-                      {"width", sides(survey.widths)},
-                      {"height", sides(survey.heights)},
-                      {"classes", classes},
-                      {"copies", survey.copies},
-                      {"bad", bad}};
+  return {{"data", source.name()},
+          {"size", source.size()},
+          {"looked_at", survey.records},
+          {"bytes", survey.bytes},
+          {"formats", survey.formats},
+          {"grey", survey.grey},
+          {"turned", survey.turned},
+          {"dim", survey.dim},
+          {"masks", survey.masks},
+          {"groups", source.group_names().size()},
+          {"width", sides(survey.widths)},
+          {"height", sides(survey.heights)},
+          {"classes", classes},
+          {"copies", survey.copies},
+          {"bad", bad}};
+}
+
+}  // namespace
+
+std::string to_json(std::span<const Survey> surveys, std::span<const PicturePart> parts) {
+  Json document = json_of(surveys[0], *parts[0].source);
+  if (parts.size() > 1) {
+    document = {{"copies", surveys[0].copies}, {"parts", Json::array()}};
+    for (std::size_t i = 0; i < surveys.size(); ++i) {
+      Json part = json_of(surveys[i], *parts[i].source);
+      part.erase("copies");
+      part["name"] = parts[i].name;
+      document["parts"].push_back(std::move(part));
+    }
+  }
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <headrace/apps/inspect/picture_parts.h>
 #include <headrace/loaders/image/image_source.h>
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -43,10 +45,16 @@ struct Survey {
 /// Reads and decodes records once each. A mask must have its image's size.
 Survey survey(const ImageSource& source, const SurveyOptions& options);
 
+/// Places of `count` good records of `size`, fewer where there are no more, evenly spread; `bad` is
+/// in the order of the records.
+std::vector<std::int64_t> good_records(const std::vector<Survey::Bad>& bad, std::int64_t size,
+                                       int count);
+
 /// The survey as text: a summary, classes, bad files.
 std::string to_text(const Survey& survey, const ImageSource& source);
 
-/// The same for machines.
-std::string to_json(const Survey& survey, const ImageSource& source);
+/// The same for machines: of one part an object, of several what was said of copies, and an array
+/// of these. `surveys` are those of the first parts.
+std::string to_json(std::span<const Survey> surveys, std::span<const PicturePart> parts);
 
 }  // namespace headrace::inline v1::app

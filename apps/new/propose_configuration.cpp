@@ -1,5 +1,5 @@
+#include <headrace/apps/new/look_at_masks.h>
 #include <headrace/apps/new/propose_configuration.h>
-#include <headrace/apps/run/data_log.h>
 #include <headrace/apps/task/array_data.h>
 #include <headrace/apps/task/array_values.h>
 #include <headrace/apps/task/find_groups.h>
@@ -7,7 +7,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/printable.h>
 #include <headrace/engine/runtime/runtime.h>
-#include <headrace/loaders/image/mask_survey.h>
 #include <headrace/monitor/memory/process_memory.h>
 
 #include <algorithm>
@@ -50,34 +49,21 @@ void add_classes(DataFacts& facts, const LabelledSource& source) {
   facts.several_labels = source.multi_label();
 }
 
-// "background" of 0, "class 255" of 255. Many values are no classes but shades.
-void add_masks(DataFacts& facts, const ImageSource& source) {
-  const MaskSurvey masks = survey_masks(source);
-  const auto name = [&](std::size_t number) {
-    return number == 0 ? std::string("background") : fmt::format("class{}", number);
+// The masks of all parts.
+void add_masks(DataFacts& facts, const std::shared_ptr<const LabelledSource>& train, int threads) {
+  std::vector<std::shared_ptr<const ImageSource>> parts;
+  const auto add = [&](const std::shared_ptr<const LabelledSource>& part) {
+    parts.push_back(std::dynamic_pointer_cast<const ImageSource>(part));
   };
-  const auto refuse = [&](std::size_t count, const char* what) {
-    throw DataError(fmt::format(
-        "[data] {}: masks must hold at most 64 different {}, one for each class, got {}; save them "
-        "as PNG without smoothing",
-        source.name(), what, count));
-  };
-  if (!masks.colours.empty()) {
-    if (masks.colours.size() > 64) refuse(masks.colours.size(), "colours");
-    for (const auto& [colour, count] : masks.colours)
-      facts.mask.classes.push_back({.name = name(facts.mask.classes.size()),
-                                    .colours = {{colour[0], colour[1], colour[2]}}});
-    return;
-  }
-  if (masks.values.size() > 64) refuse(masks.values.size(), "values");
-  for (const auto& [value, count] : masks.values)
-    facts.mask.classes.push_back(
-        {.name = name(facts.mask.classes.size()), .values = {static_cast<int>(value)}});
-  // Of many classes 255 is what nobody has marked.
-  if (facts.mask.classes.size() > 2 && facts.mask.classes.back().values == std::vector<int>{255}) {
-    facts.mask.classes.pop_back();
-    facts.mask.ignore = {255};
-  }
+  add(train);
+  for (const auto& [section, part] : {std::pair("data.validation", &facts.found.validation),
+                                      std::pair("data.test", &facts.found.test)})
+    if (*part)
+      add(open_set(**part, {.listings = {}, .follow_links = facts.follow_links}, section, true)
+              .source);
+  MaskFacts masks = look_at_masks(parts, threads);
+  facts.mask = std::move(masks.settings);
+  facts.of_masks = std::move(masks.lines);
 }
 
 // Why a record cannot be trained on; empty: it can.
@@ -208,9 +194,15 @@ DataFacts look_at_data(const DataQuestion& question, SurveyOptions options) {
   add_groups(facts, *source, question.masks);
   if (!question.masks) add_classes(facts, *source);
   if (const auto* images = dynamic_cast<const ImageSource*>(source.get())) {
-    if (question.masks) add_masks(facts, *images);
+    if (question.masks) add_masks(facts, source, options.threads);
     options.most = most_looked_at;
-    add_survey(facts, *images, survey(*images, options));
+    const Survey found = survey(*images, options);
+    add_survey(facts, *images, found);
+    if (question.masks && found.turned > 0)
+      facts.of_masks.push_back(
+          fmt::format("{} pictures are turned by EXIF: their masks must be drawn as the pictures "
+                      "are shown; headrace inspect draws both",
+                      found.turned));
   } else {
     add_arrays(facts, *source);
   }

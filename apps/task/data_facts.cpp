@@ -87,6 +87,7 @@ std::vector<std::string> describe(const DataFacts& facts) {
                                                   "all"));
   for (std::size_t i = 0; i < std::min<std::size_t>(facts.bad.size(), 3); ++i)
     lines.push_back("bad: " + printable(facts.bad[i]));
+  lines.insert(lines.end(), facts.of_masks.begin(), facts.of_masks.end());
   lines.push_back(fmt::format("this machine: {} cores, {} for this process, {}", facts.cores,
                               monitor::format_bytes(facts.memory), facts.gpu ? "a GPU" : "no GPU"));
   return lines;

@@ -28,15 +28,16 @@ struct DataFacts {
   std::vector<std::string> bad{};  ///< of those looked at: file and why
   std::int64_t dim = 0;            ///< pictures of 16 bits, of which no value has more than 12
   std::vector<std::pair<std::string, std::int64_t>> classes{};  ///< with their records
-  MaskSettings mask{};          ///< what the values of masks seem to mean
-  bool several_labels = false;  ///< whether a record may have several classes
-  bool groups = false;          ///< whether records come in groups
-  bool splits = false;          ///< whether every record says what it is for
-  bool validates = true;        ///< unless no record that says so is for the validation
-  bool follow_links = false;    ///< as it was asked for
-  std::string name_groups{};    ///< pattern for data.split.group that names suggest; empty: none
-  std::string of_names{};       ///< what names show of groups; empty: nothing
-  int width = 0;                ///< median, pixels
+  std::vector<std::string> of_masks{};  ///< what is to be said of masks, a sentence each
+  MaskSettings mask{};                  ///< what the values of masks seem to mean
+  bool several_labels = false;          ///< whether a record may have several classes
+  bool groups = false;                  ///< whether records come in groups
+  bool splits = false;                  ///< whether every record says what it is for
+  bool validates = true;                ///< unless no record that says so is for the validation
+  bool follow_links = false;            ///< as it was asked for
+  std::string name_groups{};  ///< pattern for data.split.group that names suggest; empty: none
+  std::string of_names{};     ///< what names show of groups; empty: nothing
+  int width = 0;              ///< median, pixels
   int height = 0;
   std::optional<ArrayFacts> array{};  ///< records are no pictures
   int cores = 1;

@@ -243,12 +243,12 @@ void Copies::tell() const {
     if (sets_.empty()) {
       log_data(level, line);
     } else if (settings_.rule == Duplicates::error) {
-      throw DataError(line + "; take them out, or set data.duplicates: group");
+      throw DataError(line + "; list each record once, or set data.duplicates: group");
     } else if (level == headrace::LogLevel::info) {
       log_data(level, line + "; a random division keeps them on one side");
     } else {
       log_data(level, line +
-                          "; take them out, or set data.duplicates: error to refuse them, allow "
+                          "; list each once, or set data.duplicates: error to refuse them, allow "
                           "to say nothing");
     }
   }

@@ -51,7 +51,9 @@ void AudioFolder::list_class(const std::string& name, std::uint64_t largest_file
   const std::size_t first = files_.size();
   list_below(name, largest_file);
   if (files_.size() == first) {
-    refuse(root_ + "/" + name, "class folder must hold a sound, got none; remove it or fill it");
+    refuse(root_ + "/" + name,
+           "class folder must hold a sound, got none; fill it, or move it out of the folder of "
+           "classes");
   }
   std::sort(files_.begin() + static_cast<std::ptrdiff_t>(first), files_.end(),
             [](const File& a, const File& b) { return a.path < b.path; });

@@ -106,7 +106,8 @@ void check_link(const std::filesystem::path& link, const std::string& root, std:
   };
   std::error_code error;
   const std::filesystem::path target = std::filesystem::canonical(link, error);
-  if (error) refuse("link leads nowhere (" + error.message() + "); remove it");
+  if (error)
+    refuse("link leads nowhere (" + error.message() + "); fetch or copy the file that it names");
   const bool folder = std::filesystem::is_directory(target);
   const std::string inside = std::filesystem::canonical(link.parent_path()).native() + "/";
   if (folder && inside.starts_with(target.native() + "/"))

@@ -203,7 +203,11 @@ void DecodeImage::decode_masks(Sample& sample, const ImageWindow& window, const 
           found.shown_height() != header.shown_height()) {
         throw DataError("must have the sides of its picture as it is shown, " +
                         sides(header.shown_height(), header.shown_width()) + ", got " +
-                        sides(found.shown_height(), found.shown_width()));
+                        sides(found.shown_height(), found.shown_width()) +
+                        (found.shown_width() == header.width && header.transposed()
+                             ? "; it is drawn on the picture before EXIF turns it: turn it "
+                               "likewise, or save the picture as it is shown"
+                             : ""));
       }
       ImageDecoder::this_thread().decode_labels(window, {.labels = labels.raw(),
                                                          .dtype = mask_dtype,

@@ -3,39 +3,41 @@
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/image/detail/list/listing_cache.h>
 #include <headrace/loaders/image/image_pairs.h>
+#include <headrace/loaders/image/mask_suffix.h>
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
+
+#include <strings.h>
 
 namespace headrace::inline v1 {
 namespace {
 
 constexpr std::string_view image_pairs_name = "image pairs";
 
+constexpr std::string_view in_a_manifest = "list the pairs in a manifest";
+
 [[noreturn]] void refuse_pairs(std::string_view path, const std::string& rule) {
   throw ConfigError("[image pairs] " + detail::printable(path) + ": " + rule);
 }
 
-/// Without the extension, if it has one.
-std::string_view stem_of(std::string_view path) {
-  const std::size_t dot = path.find_last_of("./");
-  return dot != std::string_view::npos && path[dot] == '.' ? path.substr(0, dot) : path;
-}
-
 using ByStem = std::unordered_map<std::string_view, const detail::ListedFile*>;
 
+/// Of the names that end in the suffix.
 ByStem by_stem(const std::vector<detail::ListedFile>& files, std::string_view suffix) {
   ByStem stems;
   for (const detail::ListedFile& file : files) {
     std::string_view stem = stem_of(file.path);
-    if (!stem.ends_with(suffix))
-      refuse_pairs(file.path, "a mask's name must end in \"" + std::string(suffix) + "\"");
+    if (!stem.ends_with(suffix)) continue;
     stem.remove_suffix(suffix.size());
     const auto [at, fresh] = stems.try_emplace(stem, &file);
     if (!fresh) {
       refuse_pairs(file.path, "differs from " + detail::printable(at->second->path) +
-                                  " by its extension only; keep one of them");
+                                  " by its extension only, so that its partner cannot be told; "
+                                  "give one of them another name, and its partner, or " +
+                                  std::string(in_a_manifest));
     }
   }
   return stems;
@@ -79,33 +81,91 @@ Files files_of(const Folders& folders, const std::string& suffix, detail::Listin
 
 /// Says how many files of a folder are passed over.
 void say_spare(const ListingOptions& listing, std::string_view folder, const std::string& count,
-               std::string_view what) {
+               const std::string& what) {
   if (!listing.log) return;
   listing.log(LogLevel::info, "image pairs " + detail::printable(folder) + ": " + count + " " +
-                                  std::string(what) + " and are passed over");
+                                  what + " and are passed over");
 }
 
 std::string share_of(std::size_t spare, std::size_t all) {
   return std::to_string(spare) + " of " + std::to_string(all);
 }
 
-/// Masks whose image is not there: refused, or said to be passed over.
+/// An image whose name is that of a mask but for small and capital letters; empty: there is none.
+std::string other_case(std::string_view mask, const Files& files) {
+  const auto found = std::ranges::find_if(files.images, [mask](const detail::ListedFile& image) {
+    const std::string_view stem = stem_of(image.path);
+    return stem.size() == mask.size() && ::strncasecmp(stem.data(), mask.data(), mask.size()) == 0;
+  });
+  return found == files.images.end() ? "" : found->path;
+}
+
+/// Masks whose image is not there: refused, or said to be passed over. Files without the suffix are
+/// none.
 void look_at_spare_masks(const Files& files, const ByStem& image_of,
                          const ImagePairsOptions& options) {
   std::size_t spare = 0;
+  std::size_t others = 0;
   for (const detail::ListedFile& mask : files.masks) {
     std::string_view stem = stem_of(mask.path);
+    if (!stem.ends_with(options.mask_suffix)) {
+      ++others;
+      continue;
+    }
     stem.remove_suffix(options.mask_suffix.size());
     if (image_of.contains(stem)) continue;
-    if (!options.spare_masks) refuse_pairs(mask.path, "this mask has no image; remove it");
+    if (!options.spare_masks) {
+      const std::string other = other_case(stem, files);
+      refuse_pairs(mask.path,
+                   "this mask has no image" +
+                       (other.empty() ? "; add it"
+                                      : ", " + detail::printable(other) +
+                                            " has small and capital letters otherwise; give "
+                                            "both one name") +
+                       ", have spare masks passed over (spare_masks), or " +
+                       std::string(in_a_manifest));
+    }
     ++spare;
   }
-  if (spare == 0) return;
-  say_spare(options.listing, options.masks.native(), share_of(spare, files.masks.size()),
-            "masks have no image here");
+  if (others > 0)
+    say_spare(options.listing, options.masks.native(), share_of(others, files.masks.size()),
+              "files do not end in \"" + options.mask_suffix + "\"");
+  if (spare > 0)
+    say_spare(options.listing, options.masks.native(), share_of(spare, files.masks.size()),
+              "masks have no image here");
 }
 
-/// Images whose mask is not there, likewise; there must be others.
+/// Two folders whose files are called otherwise.
+[[noreturn]] void refuse_all(const Folders& folders, const Files& files,
+                             const ImagePairsOptions& options) {
+  const auto stems = [](const std::vector<detail::ListedFile>& some) {
+    std::vector<std::string_view> found;
+    for (const detail::ListedFile& file : some)
+      found.push_back(stem_of(file.path));
+    return found;
+  };
+  const auto first = [](const std::vector<detail::ListedFile>& some) {
+    return some.empty() ? "" : " (" + detail::printable(some.front().path) + ")";
+  };
+  const std::vector<std::string> suffixes =
+      find_mask_suffixes({.images = stems(files.images), .masks = stems(files.masks)});
+  std::string way_out =
+      "name the folder whose masks are called as the images are, or " + std::string(in_a_manifest);
+  if (!suffixes.empty() && suffixes.front() != options.mask_suffix)
+    way_out = suffixes.front().empty()
+                  ? "leave mask_suffix out"
+                  : "set mask_suffix to \"" + detail::printable(suffixes.front()) + "\"";
+  refuse_pairs(folders.images,
+               "must hold an image with a mask in " + detail::printable(folders.masks) +
+                   (options.mask_suffix.empty()
+                        ? ""
+                        : " that ends in \"" + detail::printable(options.mask_suffix) + "\"") +
+                   ", got none among " + std::to_string(files.images.size()) + " images" +
+                   first(files.images) + " and " + std::to_string(files.masks.size()) + " masks" +
+                   first(files.masks) + "; " + way_out);
+}
+
+/// Images whose mask is not there: refused, or said to be passed over.
 void look_at_spare_images(const Folders& folders, const Files& files, const ByStem& mask_of,
                           const ImagePairsOptions& options) {
   std::size_t spare = 0;
@@ -119,13 +179,6 @@ void look_at_spare_images(const Folders& folders, const Files& files, const BySt
     }
     ++spare;
   }
-  if (spare == files.images.size()) {
-    refuse_pairs(folders.images,
-                 "must hold an image with a mask in " + detail::printable(folders.masks) +
-                     ", got none among " + std::to_string(spare) + " images and " +
-                     std::to_string(files.masks.size()) +
-                     " masks; name the folder whose masks are called as the images are");
-  }
   if (spare == 0) return;
   say_spare(options.listing, options.images.native(), share_of(spare, files.images.size()),
             "images have no mask");
@@ -138,6 +191,10 @@ detail::ImageListing list(const Folders& folders, const ImagePairsOptions& optio
     refuse_pairs(folders.images, "must hold an image, got none" + seen.passed_over.in_brackets());
   const ByStem image_of = by_stem(files.images, "");
   const ByStem mask_of = by_stem(files.masks, options.mask_suffix);
+  const auto has_mask = [&](const detail::ListedFile& image) {
+    return mask_of.contains(stem_of(image.path));
+  };
+  if (std::ranges::none_of(files.images, has_mask)) refuse_all(folders, files, options);
   look_at_spare_masks(files, image_of, options);
   look_at_spare_images(folders, files, mask_of, options);
   detail::ImageListing listing;

@@ -12,7 +12,8 @@ struct ImagePairsOptions {
   std::filesystem::path images{};  ///< folder of the images, at any depth
   std::filesystem::path
       masks{};  ///< folder of their masks, laid out the same; or that of the images
-  /// What a mask's name has before its extension and its image's has not.
+  /// What a mask's name has before its extension and its image's has not
+  /// (find_mask_suffixes()). Of the masks' own folder other files are passed over and counted.
   std::string mask_suffix{};
   /// Masks without an image are passed over and counted in the log: one folder may hold the masks
   /// of several parts of a data set. False: refused.

@@ -15,6 +15,8 @@ namespace headrace::inline v1 {
 struct MaskCount {
   std::int64_t files = 0;
   std::int64_t pixels = 0;
+  std::int64_t inner = 0;    ///< of them: all eight neighbours are of the same
+  std::int64_t between = 0;  ///< one neighbour is lower, another higher, in one channel of a colour
 
   friend bool operator==(const MaskCount&, const MaskCount&) = default;
 };
@@ -39,9 +41,10 @@ struct MaskSurvey {
 struct MaskSurveyOptions {
   std::int64_t samples = 200;     ///< records that are read, evenly spaced; 0: all
   std::size_t most_values = 256;  ///< different values or colours that are counted
+  int threads = 1;
 };
 
-/// Reads and decodes masks whole, one after the other. Any thread. Throws ConfigError where the
+/// Reads and decodes masks whole. Any thread. Throws ConfigError where the
 /// source has no masks.
 HEADRACE_API MaskSurvey survey_masks(const ImageSource& source,
                                      const MaskSurveyOptions& options = {});

@@ -53,7 +53,9 @@ void check_classes(const fs::path& part, const std::vector<std::string>& there,
   refuse(part, "must hold the folders that train holds, " +
                    (lacks.empty() ? std::string() : "lacks " + lacks) +
                    (lacks.empty() || more.empty() ? "" : ", ") +
-                   (more.empty() ? std::string() : "has besides " + more));
+                   (more.empty() ? std::string() : "has besides " + more) +
+                   "; a part that lacks classes can be named in a configuration, or by itself "
+                   "(data.test.folder)");
 }
 
 struct Part {
@@ -89,16 +91,18 @@ std::optional<SplitFolders> split_folders(const fs::path& folder, bool follow_li
   if (!divided) return std::nullopt;
   if (!found.others.empty()) {
     refuse(fs::path(root) / found.others.front(),
-           "folders beside train must be called validation or test; move it elsewhere");
+           "folders beside train must be called validation or test; put it elsewhere, or name the "
+           "parts in a configuration (data.train.folder)");
   }
   SplitFolders splits;
   fs::path* const places[] = {&splits.train, &splits.validation, &splits.test};
   for (const Part& part : found.parts) {
     fs::path& place = *places[static_cast<std::size_t>(part.split)];
     if (!place.empty()) {
-      refuse(fs::path(root) / part.name, "must be the only folder of its split, is one beside " +
-                                             detail::printable(place.filename().native()) +
-                                             "; keep one of them");
+      refuse(fs::path(root) / part.name,
+             "must be the only folder of its split, is one beside " +
+                 detail::printable(place.filename().native()) +
+                 "; put one elsewhere, or name the parts in a configuration (data.train.folder)");
     }
     place = fs::path(root) / part.name;
   }

@@ -68,7 +68,8 @@ void ListedArrays::read(std::int64_t index, Sample& sample) const {
   if (listing_->lengths[i] < 0) {
     throw DataError("array " + detail::printable(path(index)) +
                     ": was broken or held no value when it was listed, is now " +
-                    described(file.dtype(), file.shape()) + "; repair or remove it, start again");
+                    described(file.dtype(), file.shape()) +
+                    "; repair it or leave it out of the list, and start again");
   }
   const Shape shape = listing_->shape(i);
   if (file.dtype() != listing_->dtype || listing_->shape_of(file.shape()) != shape) {

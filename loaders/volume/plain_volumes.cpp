@@ -36,9 +36,11 @@ std::map<std::string, fs::path> files_in(const fs::path& folder) {
       if (entry.name.starts_with('.') || !is_named_as_volume(entry.name)) continue;
       const auto [other, first] = files.emplace(case_of(entry.name), folder / entry.name);
       if (!first)
-        refuse_volumes(folder, "each case must have one file, got " +
-                                   detail::quoted(other->second.filename().string()) + " and " +
-                                   detail::quoted(entry.name) + "; keep one of them");
+        refuse_volumes(folder,
+                       "each case must have one file, got " +
+                           detail::quoted(other->second.filename().string()) + " and " +
+                           detail::quoted(entry.name) +
+                           "; leave the one that is meant here, and put the other elsewhere");
     }
   } catch (const fs::filesystem_error& failure) {
     detail::cannot_list(failure, plain_volumes_name);

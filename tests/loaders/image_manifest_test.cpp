@@ -196,7 +196,7 @@ TEST_CASE("pairs in one folder are told apart by the masks' suffix") {
   CHECK(contains(refusal({.images = root.path(), .masks = root.path()}),
                  "images and masks in one folder must differ by mask_suffix, got none"));
   CHECK(contains(refusal({.images = root.path(), .masks = root.path(), .mask_suffix = "_seg"}),
-                 "a.jpg: has no mask in"));
+                 "that ends in \"_seg\", got none among 4 images (a.jpg) and 0 masks"));
   test::make_file(root / "c_mask.png", "mc");
   CHECK(contains(refusal(options), "c_mask.png: this mask has no image"));
 }
@@ -259,7 +259,7 @@ TEST_CASE("spare images are passed over where that is asked for, and counted") {
   CHECK(said("1 of 2 masks have no image here") == 1);
   fs::remove(root / "GT/b.png");
   CHECK(contains(refusal(), "must hold an image with a mask in"));
-  CHECK(contains(refusal(), "got none among 3 images and 1 masks"));
+  CHECK(contains(refusal(), "got none among 3 images (a.jpg) and 1 masks (d.png)"));
 }
 
 TEST_CASE("pairs join images and masks by name") {

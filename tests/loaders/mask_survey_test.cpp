@@ -56,7 +56,7 @@ TEST_CASE("the values of masks are counted in files and pixels") {
   data.rgb("c", in_rgb({0, 0, 0, 0, 0, 0, 255, 7}));
   const MaskSurvey survey = data.survey();
   CHECK(survey.files == 3);
-  CHECK(survey.values == Values{{0, {3, 19}}, {7, {1, 1}}, {255, {2, 4}}});
+  CHECK(survey.values == Values{{0, {3, 19, 10}}, {7, {1, 1, 0, 1}}, {255, {2, 4}}});
   CHECK(survey.colours.empty());
   CHECK(survey.complete);
   const MaskSurvey part = data.survey({.samples = 1});
@@ -71,8 +71,16 @@ TEST_CASE("colours are counted as soon as one file has them") {
   data.rgb("b", in_rgb(Pixels(8, 0)));
   const MaskSurvey survey = data.survey();
   CHECK(survey.values.empty());
-  CHECK(survey.colours == std::map<std::array<std::uint8_t, 3>, MaskCount>{{{0, 0, 0}, {2, 14}},
+  CHECK(survey.colours == std::map<std::array<std::uint8_t, 3>, MaskCount>{{{0, 0, 0}, {2, 14, 10}},
                                                                            {{200, 0, 0}, {1, 2}}});
+}
+
+TEST_CASE("pixels inside of areas, and those between a lower and a higher one, are counted") {
+  const PairFolder data;
+  data.grey("a", {0, 90, 255, 255, 0, 90, 255, 255});
+  data.grey("b", {0, 90, 0, 0, 0, 90, 0, 0});
+  const MaskSurvey survey = data.survey({.threads = 2});
+  CHECK(survey.values == Values{{0, {2, 8, 2, 0}}, {90, {2, 4, 0, 2}}, {255, {1, 4, 2, 0}}});
 }
 
 TEST_CASE("masks that cannot be read are listed, and too many values end the count") {

@@ -52,6 +52,28 @@ def png(path, width, height, rows, kind="grey", bits=8, palette=b""):
           chunk(b"IDAT", zlib.compress(lines, 1)) + chunk(b"IEND", b""))
 
 
+def colours(path):
+    """Those of a PNG of 8 bits red, green and blue."""
+    content = read_bytes(path)
+    width, height = struct.unpack(">II", content[16:24])
+    data, at = b"", 8
+    while at < len(content):
+        size, kind = struct.unpack(">I4s", content[at:at + 8])
+        data += content[at + 8:at + 8 + size] if kind == b"IDAT" else b""
+        at += size + 12
+    rows, above, found = zlib.decompress(data), bytes(3 * width), set()
+    for y in range(height):
+        how, *row = rows[y * (3 * width + 1):(y + 1) * (3 * width + 1)]
+        for x in range(3 * width):
+            left, corner = (row[x - 3], above[x - 3]) if x > 2 else (0, 0)
+            guess = left + above[x] - corner
+            nearest = min((left, above[x], corner), key=lambda one: abs(guess - one))
+            row[x] = (row[x] + (0, left, above[x], (left + above[x]) // 2, nearest)[how]) % 256
+        found.update(zip(row[0::3], row[1::3], row[2::3]))
+        above = row
+    return found
+
+
 def grey_jpeg(path):
     """48 x 48 pixels of 100."""
     def segment(marker, content):

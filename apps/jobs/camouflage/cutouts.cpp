@@ -132,7 +132,8 @@ ReadAnimal read_animal(const fs::path& file) {
     read.unfit = unfit(read.picture);
     return read;
   } catch (const DataError& error) {
-    throw DataError(fmt::format("[prepare] {}: {}; remove it", file.string(), error.what()));
+    throw DataError(fmt::format("[prepare] {}: {}; repair it, or put it elsewhere", file.string(),
+                                error.what()));
   }
 }
 
@@ -155,7 +156,8 @@ RgbaPicture read_photograph(const fs::path& file) {
       picture.rgba.insert(picture.rgba.end(), {rgb[i], rgb[i + 1], rgb[i + 2], 255});
     return picture;
   } catch (const DataError& error) {
-    throw DataError(fmt::format("[prepare] {}: {}; remove it", file.string(), error.what()));
+    throw DataError(fmt::format("[prepare] {}: {}; repair it, or put it elsewhere", file.string(),
+                                error.what()));
   }
 }
 
@@ -204,7 +206,8 @@ std::vector<Background> read_backgrounds(const CamouflageSources& sources, int s
     };
     if (shorter() < side)
       throw ConfigError(fmt::format(
-          "[prepare] {} must be at least as high and wide as --side {}, got {} x {}; remove it or "
+          "[prepare] {} must be at least as high and wide as --side {}, got {} x {}; put it "
+          "elsewhere, or "
           "give a smaller --side",
           file.string(), side, background.picture.width(), background.picture.height()));
     while (shorter() > 8 * side)

@@ -168,7 +168,7 @@ PackProgress pack_images(const ListedImages& source, const PackOptions& options)
       if (!options.skip_bad) {
         writer.commit();
         throw DataError("[pack] " + source.origin(index) + ": " + record.bad +
-                        "; repair or remove it, or leave bad images out");
+                        "; repair it, or leave bad images out");
       }
     }
     record.entry.name_end = plan.name_end[i];

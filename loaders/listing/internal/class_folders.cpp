@@ -100,9 +100,10 @@ std::int32_t label_of(const FileSearch& search, const std::string& name,
                       const std::vector<std::string>& classes) {
   const auto at = std::find(classes.begin(), classes.end(), name);
   if (at == classes.end()) {
+    const std::string meant = suggestion(name, classes);
     refuse(search, search.root + "/" + name,
            "must be one of the " + std::to_string(classes.size()) + " classes" +
-               suggestion(name, classes));
+               (meant.empty() ? "; rename it, or put it elsewhere" : meant));
   }
   return static_cast<std::int32_t>(at - classes.begin());
 }

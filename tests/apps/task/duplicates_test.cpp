@@ -119,10 +119,11 @@ TEST_CASE("copies in two parts that are given are told by count and example") {
   nothing.open(data);
   CHECK(nothing.warnings.empty());
   data.duplicates.rule = app::Duplicates::error;
-  CHECK_THROWS_WITH_AS(nothing.open(data),
-                       "[data] 2 records are copies of others on another side: cat/copy.png (test) "
-                       "is cat/1.png (training); take them out, or set data.duplicates: group",
-                       DataError);
+  CHECK_THROWS_WITH_AS(
+      nothing.open(data),
+      "[data] 2 records are copies of others on another side: cat/copy.png (test) "
+      "is cat/1.png (training); list each record once, or set data.duplicates: group",
+      DataError);
 }
 
 TEST_CASE("a search that was not made is said, and refused where there may be no copies") {

@@ -66,6 +66,19 @@ TEST_CASE("data are found by what their folders are called") {
   touch(root / "beside/1.jpg");
   touch(root / "beside/1_mask.png");
   CHECK(app::find_masks(root / "beside").train.mask_suffix == "_mask");
+  for (const char* name : {"1", "11"}) {
+    touch(root / "isic/images" / (std::string(name) + ".jpg"));
+    touch(root / "isic/masks" / (std::string(name) + "_segmentation.png"));
+  }
+  CHECK(app::find_masks(root / "isic").train.mask_suffix == "_segmentation");
+  CHECK(app::find_masks(root / "isic/images", root / "isic/masks").train.mask_suffix ==
+        "_segmentation");
+  for (const char* name : {"1", "11"})
+    touch(root / "isic/masks" / (std::string(name) + "_mask.png"));
+  CHECK(records_refusal([&] { app::find_masks(root / "isic"); })
+            .find("as many end in \"_mask\" as in \"_segmentation\"; say which they are: "
+                  "--mask-suffix=_mask") != std::string::npos);
+  CHECK(app::find_masks(root / "isic", {}, "_mask").train.mask_suffix == "_mask");
   touch(root / "list.csv");
   CHECK(app::find_masks(root / "list.csv").train.source == app::RecordsIn::manifest);
 }
