@@ -79,6 +79,7 @@ OpenVolumes volumes_of(const TaskConfig& config, const VolumeClasses& expected) 
           .split = data.split,
           .duplicates = data.duplicates,
           .listings = data.listings,
+          .follow_links = data.follow_links,
           .seed = config.seed,
           .threads = threads};
 }

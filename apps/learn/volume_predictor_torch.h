@@ -21,6 +21,7 @@ struct VolumeTask {
   std::int64_t classes = 2;  ///< the background among them
   std::optional<std::int64_t> ignore{};
   int threads = 1;
+  bool follow_links = false;  ///< TaskData::follow_links
 };
 
 /// What a recipe offers, beside what all recipes do, where its predictions are whole volumes: the

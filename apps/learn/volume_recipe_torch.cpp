@@ -46,12 +46,13 @@ std::size_t two_largest(const VolumeSet& set, std::int64_t outputs, Device devic
 }
 
 // Cases that can be judged.
-std::vector<NnUNetCase> labelled_cases(const std::filesystem::path& data, std::int64_t channels,
+std::vector<NnUNetCase> labelled_cases(const std::filesystem::path& data, const VolumeTask& task,
                                        const std::vector<std::string>& classes, bool by_number) {
-  std::vector<NnUNetCase> cases =
-      find_volume_cases(data, static_cast<std::size_t>(channels), /*judged=*/true);
+  std::vector<NnUNetCase> cases = find_volume_cases(
+      data, {.channels = task.channels, .judged = true, .follow_links = task.follow_links});
   if (is_nnunet_raw(data)) {
-    const std::vector<std::string> theirs = volume_classes(read_nnunet_raw(data));
+    const std::vector<std::string> theirs =
+        volume_classes(read_nnunet_raw(data, task.follow_links));
     if (by_number ? theirs.size() != classes.size() : theirs != classes)
       throw ConfigError("[evaluate] " + data.string() + ": must have the classes trained on, " +
                         nlohmann::json(classes).dump() + ", got " + nlohmann::json(theirs).dump());
@@ -86,8 +87,8 @@ void VolumeRecipe::check_before_reading() const {
     if (const auto* plateau = std::get_if<training::PlateauOptions>(&stage.schedule))
       require_figure("training.schedule.figure", plateau->figure);
   if (task.data.train.folder.empty() || !is_nnunet_raw(task.data.train.folder)) return;
-  const auto channels =
-      static_cast<std::int64_t>(read_nnunet_raw(task.data.train.folder).channels.size());
+  const auto channels = static_cast<std::int64_t>(
+      read_nnunet_raw(task.data.train.folder, task.data.follow_links).channels.size());
   check_network(task.model, models::network_names(models::Task::segmentation),
                 volume_shape(task.volume, outputs(2), channels));
 }
@@ -164,7 +165,7 @@ std::vector<std::int64_t> VolumeRecipe::test_on(const std::filesystem::path& dat
                       " must have parts, volumes have none; leave it out to judge all");
   const VolumeTask task = volume_task();
   const std::vector<NnUNetCase> cases =
-      labelled_cases(data, channels_, records_.classes, /*by_number=*/!expected().names.empty());
+      labelled_cases(data, task, records_.classes, /*by_number=*/!expected().names.empty());
   std::vector<std::int64_t> values(records_.classes.size());
   std::iota(values.begin(), values.end(), 0);
   if (records_.ignore) values.push_back(*records_.ignore);
@@ -192,7 +193,8 @@ VolumeTask VolumeRecipe::volume_task() const {
           .channels = static_cast<std::size_t>(channels_),
           .classes = static_cast<std::int64_t>(records_.classes.size()),
           .ignore = records_.ignore,
-          .threads = threads > 0 ? threads : usable_cores()};
+          .threads = threads > 0 ? threads : usable_cores(),
+          .follow_links = config_->task.data.follow_links};
 }
 
 std::array<std::int64_t, 3> VolumeRecipe::largest_extent() const {

@@ -24,6 +24,7 @@ struct FolderQuestion {
   int threads = 1;
   bool gpu = false;
   std::optional<double> gpu_memory{};  ///< GB that a step may take; none: the job's own idea
+  bool follow_links = false;           ///< out of the folder
 };
 
 }  // namespace headrace::inline v1::app

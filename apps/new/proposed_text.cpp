@@ -34,11 +34,12 @@ Proposal proposal_of(const Job& job, const DataQuestion& question, const SurveyO
     const std::optional<Proposal> own = job.propose_folder({.data = question.data,
                                                             .threads = options.threads,
                                                             .gpu = has_gpu(),
-                                                            .gpu_memory = question.gpu_memory});
+                                                            .gpu_memory = question.gpu_memory,
+                                                            .follow_links = question.follow_links});
     if (own && (question.has_list_keys() || !question.mask_folder.empty() ||
-                !question.mask_suffix.empty() || question.follow_links))
+                !question.mask_suffix.empty()))
       throw ConfigError(
-          "[new] options of lists, masks and links are of pictures, not of volumes in nnU-Net's "
+          "[new] options of lists and masks are of pictures, not of volumes in nnU-Net's "
           "raw layout, got " +
           question.data.string() + "; leave them out");
     if (own) return *own;

@@ -1,3 +1,4 @@
+#include <headrace/apps/inspect/image_data_options.h>
 #include <headrace/apps/pack/pack_data_set.h>
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/terminal/progress.h>
@@ -110,6 +111,7 @@ std::uintmax_t bytes_of(const std::vector<PreparedCase>& cases) {
 
 std::string DataSetPacking::given() const {
   if (!normalize.empty()) return "--normalize";
+  if (follow_links) return "--follow-links";
   return crop ? "" : "--no-crop";
 }
 
@@ -122,10 +124,11 @@ void add_data_set_options(CLI::App& line, DataSetPacking& packing) {
       ->expected(1, 1024);
   line.add_flag("!--no-crop", packing.crop,
                 "Of a data set: leave what is 0 around the images where it is");
+  add_follow_links(line, packing.follow_links);
 }
 
 ExitCode pack_data_set(const DataSetPacking& packing) {
-  const NnUNetRaw raw = read_nnunet_raw(packing.input);
+  const NnUNetRaw raw = read_nnunet_raw(packing.input, packing.follow_links);
   check_apart(packing);
   StopSignals signals;
   VolumePreparation preparation{

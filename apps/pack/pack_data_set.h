@@ -26,12 +26,13 @@ struct DataSetPacking {
   std::array<std::int64_t, 3> chunk{64, 64, 64};
   std::size_t memory = 0;
   int threads = 1;
+  bool follow_links = false;  ///< out of the data set's folder
 
   /// An option that only a data set has and that was given; else empty.
   std::string given() const;
 };
 
-/// --normalize and --no-crop.
+/// --normalize, --no-crop and --follow-links.
 void add_data_set_options(CLI::App& line, DataSetPacking& packing);
 
 /// Prepares the cases to train on (prepare_cases()), showing how far it is; goes on where an

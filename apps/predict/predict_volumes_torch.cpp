@@ -24,7 +24,9 @@ class VolumesPrediction {
         ensemble_(ensemble),
         recipe_(recipe),
         task_(recipe.volume_task()),
-        cases_(find_volume_cases(options.data, task_.channels, /*judged=*/false, options.labels)),
+        cases_(find_volume_cases(options.data, {.channels = task_.channels,
+                                                .labels = options.labels,
+                                                .follow_links = task_.follow_links})),
         dice_(ensemble.class_names()) {}
 
   ExitCode run() {

@@ -219,13 +219,10 @@ void describe(Fields& fields, TaskData& data, bool masks) {
                       .used_if = [&data, fits] { return fits(data.train.source); },
                       .used_when = std::string("data.train.source is ") + kinds};
   };
-  fields.key(
-      "follow_links", data.follow_links,
-      only(
-          [](RecordsIn source) {
-            return source != RecordsIn::hdf5 && source != RecordsIn::volumes;
-          },
-          masks ? "pairs, manifest or pack" : "images, manifest, pack or npy", follow_links_doc));
+  fields.key("follow_links", data.follow_links,
+             masks ? KeyOptions{.doc = follow_links_doc}
+                   : only([](RecordsIn source) { return source != RecordsIn::hdf5; },
+                          "images, manifest, pack or npy", follow_links_doc));
   if (masks) {
     const auto of_pictures = [&only] {
       return only([](RecordsIn source) { return source != RecordsIn::volumes; },

@@ -31,8 +31,9 @@ struct LabelledVolumes {
   std::vector<NnUNetCase> cases{};
 };
 
-LabelledVolumes read_raw(const fs::path& folder, const VolumeClasses& expected) {
-  NnUNetRaw raw = read_nnunet_raw(folder);
+LabelledVolumes read_raw(const fs::path& folder, const OpenVolumes& what) {
+  const VolumeClasses& expected = what.expected;
+  NnUNetRaw raw = read_nnunet_raw(folder, what.follow_links);
   LabelledVolumes made{.folder = raw.folder,
                        .channels = raw.channels,
                        .classes = volume_classes(raw),
@@ -56,10 +57,11 @@ LabelledVolumes read_raw(const fs::path& folder, const VolumeClasses& expected) 
   return made;
 }
 
-LabelledVolumes labelled_volumes(const fs::path& folder, const VolumeClasses& expected) {
+LabelledVolumes labelled_volumes(const fs::path& folder, const OpenVolumes& what) {
+  const VolumeClasses& expected = what.expected;
   const auto plain =
       expected.names.empty() || is_nnunet_raw(folder) ? std::nullopt : plain_volumes_in(folder);
-  if (!plain) return read_raw(folder, expected);
+  if (!plain) return read_raw(folder, what);
   LabelledVolumes made{.folder = folder,
                        .channels = {"image"},
                        .classes = expected.names,
@@ -273,7 +275,7 @@ DividedVolumes divided(const OpenVolumes& what, const VolumeSettings& volume) {
     throw ConfigError(
         "[config] data.train.folder must name a folder with imagesTr, labelsTr and dataset.json, "
         "got nothing");
-  DividedVolumes made{.train = labelled_volumes(what.folder, what.expected)};
+  DividedVolumes made{.train = labelled_volumes(what.folder, what)};
   const LabelledVolumes& train = made.train;
   VolumeRecords& records = made.records;
   records.classes = train.classes;
@@ -284,7 +286,7 @@ DividedVolumes divided(const OpenVolumes& what, const VolumeSettings& volume) {
   const auto beside = [&](const fs::path& folder) {
     LabelledVolumes more;
     if (folder.empty()) return more;
-    more = labelled_volumes(folder, what.expected);
+    more = labelled_volumes(folder, what);
     require_same(train, more);
     require_other_groups(groups_of_cases(more, what.split), groups, folder.string());
     return more;
@@ -333,22 +335,24 @@ VolumeRecords open_volume_records(const OpenVolumes& what, const VolumeSettings&
   return records;
 }
 
-std::vector<NnUNetCase> find_volume_cases(const fs::path& data, std::size_t channels, bool judged,
-                                          const fs::path& labels) {
+std::vector<NnUNetCase> find_volume_cases(const fs::path& data, const CasesWanted& wanted) {
+  const std::size_t channels = wanted.channels;
+  const fs::path& labels = wanted.labels;
   if (!is_nnunet_raw(data)) {
     const auto pairs = plain_volumes_in(data);
-    if (pairs && judged && channels == 1) return list_plain_volumes(*pairs, /*all_labelled=*/true);
+    if (pairs && wanted.judged && channels == 1)
+      return list_plain_volumes(*pairs, /*all_labelled=*/true);
     const fs::path images = pairs ? pairs->images : data;
     const fs::path known = labels.empty() ? known_labels(images) : labels;
     if (channels == 1 && !is_numbered(images))
       return list_plain_volumes({.images = images, .labels = known}, /*all_labelled=*/false);
-    return list_nnunet_cases(images, channels, known);
+    return list_nnunet_cases(images, channels, known, wanted.follow_links);
   }
-  NnUNetRaw raw = read_nnunet_raw(data);
+  NnUNetRaw raw = read_nnunet_raw(data, wanted.follow_links);
   if (raw.channels.size() != channels)
     throw ConfigError(fmt::format("[data] {}: must have {} channels as the data trained on, got {}",
                                   data.string(), channels, raw.channels.size()));
-  if (judged) return raw.cases;
+  if (wanted.judged) return raw.cases;
   if (raw.test.empty())
     throw ConfigError(fmt::format(
         "[data] {}: must have images in imagesTs to predict, has none; name a folder of images",

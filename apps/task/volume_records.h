@@ -54,6 +54,7 @@ struct OpenVolumes {
   SplitSettings split{};
   DuplicateSettings duplicates{};
   std::filesystem::path listings{};  ///< keeps what was found; empty: nothing is kept
+  bool follow_links = false;         ///< out of a folder; false: refused
   std::uint64_t seed = 0;
   int threads = 1;
 };
@@ -88,12 +89,20 @@ VolumeSet open_prepared(std::vector<PreparedCase> prepared, const VolumeSettings
 /// Names by label of a data set, the background first. Throws ConfigError for regions.
 std::vector<std::string> volume_classes(const NnUNetRaw& raw);
 
+/// Which cases of a folder are looked for.
+struct CasesWanted {
+  std::size_t channels = 1;
+  bool judged = false;             ///< those with labels, not those to predict
+  std::filesystem::path labels{};  ///< folder of the labels; empty: what is known
+  bool follow_links = false;       ///< out of the folder; false: refused
+};
+
 /// Cases to predict or to judge: a folder in nnU-Net's raw layout stands for its imagesTs, or where
-/// `judged` for its labelled cases; any other folder for the images `NAME_0000.ENDING`, ... in it,
-/// or of one channel, where none is numbered, `NAME.ENDING`, with labels `NAME.ENDING` of `labels`,
-/// or of labels_beside() it, where there is such a folder. Opens nothing. Throws ConfigError,
-/// DataError.
-std::vector<NnUNetCase> find_volume_cases(const std::filesystem::path& data, std::size_t channels,
-                                          bool judged, const std::filesystem::path& labels = {});
+/// they are judged for its labelled cases; any other folder for the images `NAME_0000.ENDING`, ...
+/// in it, or of one channel, where none is numbered, `NAME.ENDING`, with labels `NAME.ENDING` of
+/// `labels`, or of labels_beside() it, where there is such a folder. Opens nothing. Throws
+/// ConfigError, DataError.
+std::vector<NnUNetCase> find_volume_cases(const std::filesystem::path& data,
+                                          const CasesWanted& wanted);
 
 }  // namespace headrace::inline v1::app

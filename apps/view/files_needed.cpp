@@ -28,10 +28,10 @@ std::uint64_t read_at_once(int loader_threads, int io_threads) {
   return of_a_read * static_cast<std::uint64_t>(workers + io);
 }
 
-std::uint64_t cases_in(const std::filesystem::path& folder) {
+std::uint64_t cases_in(const std::filesystem::path& folder, bool follow_links) {
   if (folder.empty()) return 0;
   try {
-    if (is_nnunet_raw(folder)) return read_nnunet_raw(folder).cases.size();
+    if (is_nnunet_raw(folder)) return read_nnunet_raw(folder, follow_links).cases.size();
     const auto plain = plain_volumes_in(folder);
     return plain ? list_plain_volumes(*plain, /*all_labelled=*/false).size() : 0;
   } catch (const Error&) {
@@ -42,8 +42,9 @@ std::uint64_t cases_in(const std::filesystem::path& folder) {
 }
 
 std::uint64_t kept_of_volumes(const TaskData& data, int threads) {
-  const std::uint64_t cases =
-      cases_in(data.train.folder) + cases_in(data.validation.folder) + cases_in(data.test.folder);
+  std::uint64_t cases = 0;
+  for (const DataSet* set : {&data.train, &data.validation, &data.test})
+    cases += cases_in(set->folder, data.follow_links);
   const int workers = threads > 0 ? threads : usable_cores();
   return of_a_case * cases + of_a_preparation * static_cast<std::uint64_t>(workers);
 }

@@ -38,7 +38,8 @@ std::vector<std::string> names_in(const NnUNetRaw& raw, const std::string& folde
         continue;
       }
       if (entry.link)
-        detail::check_link(path + "/" + entry.name, raw.folder.native(), nnunet_raw_name);
+        detail::check_link(path + "/" + entry.name, raw.folder.native(), nnunet_raw_name,
+                           raw.follow_links);
       names.push_back(entry.name.substr(0, entry.name.size() - raw.file_ending.size()));
     }
   } catch (const fs::filesystem_error& failure) {
@@ -189,9 +190,11 @@ std::vector<std::int64_t> NnUNetRaw::values() const {
 }
 
 std::vector<NnUNetCase> list_nnunet_cases(const fs::path& images, std::size_t channels,
-                                          const fs::path& labels) {
+                                          const fs::path& labels, bool follow_links) {
   const fs::path folder = detail::canonical_folder(images, nnunet_raw_name, "a folder of images");
-  NnUNetRaw raw{.folder = folder.parent_path(), .file_ending = ending_in(folder)};
+  NnUNetRaw raw{.folder = folder.parent_path(),
+                .file_ending = ending_in(folder),
+                .follow_links = follow_links};
   for (std::size_t channel = 0; channel < channels; ++channel)
     raw.channels.push_back("channel " + std::to_string(channel));
   std::vector<NnUNetCase> cases = cases_in(raw, folder.filename().string());
@@ -209,9 +212,10 @@ bool is_nnunet_raw(const fs::path& folder) {
          detail::is_folder(folder / "imagesTr");
 }
 
-NnUNetRaw read_nnunet_raw(const fs::path& folder) {
+NnUNetRaw read_nnunet_raw(const fs::path& folder, bool follow_links) {
   NnUNetRaw raw{.folder = detail::canonical_folder(
-                    folder, nnunet_raw_name, "a folder with imagesTr, labelsTr and dataset.json")};
+                    folder, nnunet_raw_name, "a folder with imagesTr, labelsTr and dataset.json"),
+                .follow_links = follow_links};
   const detail::DatasetJson json = detail::read_dataset_json(raw);
   refuse_pictures(raw);
   for (const char* part : {"imagesTr", "labelsTr"}) {

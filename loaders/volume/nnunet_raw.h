@@ -35,6 +35,7 @@ struct HEADRACE_API NnUNetRaw {
   std::string file_ending{};
   std::vector<NnUNetCase> cases{};  ///< to train on, by name
   std::vector<NnUNetCase> test{};   ///< of imagesTs
+  bool follow_links = false;        ///< out of the folder; false: refused
 
   /// Whether a class has several values, so that classes may overlap.
   bool regions() const noexcept;
@@ -48,7 +49,8 @@ struct HEADRACE_API NnUNetRaw {
 /// name.
 HEADRACE_API std::vector<NnUNetCase> list_nnunet_cases(const std::filesystem::path& images,
                                                        std::size_t channels,
-                                                       const std::filesystem::path& labels = {});
+                                                       const std::filesystem::path& labels = {},
+                                                       bool follow_links = false);
 
 /// Whether a folder says that it is such a data set, of whichever version.
 HEADRACE_API bool is_nnunet_raw(const std::filesystem::path& folder);
@@ -57,7 +59,9 @@ HEADRACE_API bool is_nnunet_raw(const std::filesystem::path& folder);
 /// ending are left out. Throws ConfigError naming the case or key, the rule and the way out: for
 /// what dataset.json lacks or says wrongly, keys of nnU-Net's version 1, values of labels that are
 /// not 0, 1, 2 and so on, channels that a case lacks or has too many of, images without a label, a
-/// label without images, another number of cases than numTraining, and links out of the folder.
-HEADRACE_API NnUNetRaw read_nnunet_raw(const std::filesystem::path& folder);
+/// label without images, another number of cases than numTraining, and links out of the folder,
+/// unless they are followed.
+HEADRACE_API NnUNetRaw read_nnunet_raw(const std::filesystem::path& folder,
+                                       bool follow_links = false);
 
 }  // namespace headrace::inline v1

@@ -56,8 +56,9 @@ std::string channel_line(const NnUNetRaw& raw, const NnUNetFingerprint& fingerpr
 }  // namespace
 
 NnUNetPlanning plan_nnunet_data(const std::filesystem::path& folder,
-                                const NnUNetFingerprintOptions& options, double gpu_memory) {
-  NnUNetPlanning made{.raw = read_nnunet_raw(folder)};
+                                const NnUNetFingerprintOptions& options, double gpu_memory,
+                                bool follow_links) {
+  NnUNetPlanning made{.raw = read_nnunet_raw(folder, follow_links)};
   made.fingerprint = nnunet_fingerprint(made.raw, options);
   made.plans = plan_segmentation(
       made.fingerprint,

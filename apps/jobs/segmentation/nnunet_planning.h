@@ -20,8 +20,8 @@ struct NnUNetPlanning {
 /// Looks at all of a data set and plans. `gpu_memory`: GB that a step may take. Throws what
 /// read_nnunet_raw(), nnunet_fingerprint() and plan_segmentation() throw.
 NnUNetPlanning plan_nnunet_data(const std::filesystem::path& folder,
-                                const NnUNetFingerprintOptions& options = {},
-                                double gpu_memory = 8);
+                                const NnUNetFingerprintOptions& options = {}, double gpu_memory = 8,
+                                bool follow_links = false);
 
 /// The data set for a person: cases, channels, classes, what looks wrong; a few lines.
 std::vector<std::string> describe(const NnUNetRaw& raw, const NnUNetFingerprint& fingerprint);

@@ -77,6 +77,7 @@ class VolumesProposal {
 
   Proposal make() {
     task().data.train = {.source = RecordsIn::volumes, .folder = question_.data};
+    task().data.follow_links = question_.follow_links;
     propose_split();
     task().augment = augment_list(fmt::format("[spatial{}, nnunet_intensity]", flat()));
     task().model.name = "plain_conv_unet";
@@ -255,13 +256,14 @@ class VolumesProposal {
 
 std::optional<Proposal> propose_volumes(const FolderQuestion& question) {
   if (!is_nnunet_raw(question.data)) return std::nullopt;
-  const NnUNetRaw raw = read_nnunet_raw(question.data);
+  const NnUNetRaw raw = read_nnunet_raw(question.data, question.follow_links);
   volume_classes(raw);  // refuses regions before all is looked at
   Progress view("look", static_cast<std::int64_t>(raw.cases.size()), "volumes");
   NnUNetFingerprintOptions options{.threads = question.threads};
   options.on_progress = [&](std::int64_t done, std::int64_t) { view.show(done); };
   const double memory = question.gpu_memory.value_or(question.gpu ? 8.0 : small_memory);
-  const NnUNetPlanning planning = plan_nnunet_data(question.data, options, memory);
+  const NnUNetPlanning planning =
+      plan_nnunet_data(question.data, options, memory, question.follow_links);
   view.end();
   if (!planning.plans.fullres)
     throw ConfigError("[new] " + question.data.string() +

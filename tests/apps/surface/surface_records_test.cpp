@@ -139,12 +139,11 @@ TEST_CASE("folders of images are found for predictions, numbered as nnU-Net's or
     return all;
   };
   const fs::path images = data.folder / "a/train_images";
-  CHECK(names(app::find_volume_cases(images, 1, false)) ==
+  CHECK(names(app::find_volume_cases(images, {})) ==
         std::vector<std::string>{"1000+", "1001+", "1002+", "1003+"});
-  CHECK(names(app::find_volume_cases(data.folder / "a", 1, true)).size() == 4);
+  CHECK(names(app::find_volume_cases(data.folder / "a", {.judged = true})).size() == 4);
   fs::create_directories(data.folder / "bare");
   fs::copy(images / "1000.tif", data.folder / "bare/x.y.tif");
-  CHECK(names(app::find_volume_cases(data.folder / "bare", 1, false)) ==
-        std::vector<std::string>{"x.y"});
-  CHECK_THROWS_AS(app::find_volume_cases(images, 2, false), ConfigError);
+  CHECK(names(app::find_volume_cases(data.folder / "bare", {})) == std::vector<std::string>{"x.y"});
+  CHECK_THROWS_AS(app::find_volume_cases(images, {.channels = 2}), ConfigError);
 }

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -184,6 +185,14 @@ TEST_CASE("cases are refused by name where files lack or are too many") {
   fs::create_symlink("/etc/hostname", files.path() / "imagesTr/far_0000.nii.gz");
   CHECK(contains(refused(), "far_0000.nii.gz: link leaves the folder"));
   fs::remove(files.path() / "imagesTr/far_0000.nii.gz");
+  const test::TemporaryFolder elsewhere;
+  fs::rename(files.image(1, 1), elsewhere / "kept.nii.gz");
+  fs::create_symlink(elsewhere / "kept.nii.gz", files.image(1, 1));
+  CHECK(contains(refused(), "or set follow_links"));
+  CHECK(std::ssize(read_nnunet_raw(files.path(), true).cases) == test::NnUNetRawFiles::cases);
+  CHECK(std::ssize(list_nnunet_cases(files.path() / "imagesTr", 2, {}, true)) ==
+        test::NnUNetRawFiles::cases);
+  fs::rename(elsewhere / "kept.nii.gz", files.image(1, 1));  // in the place of the link
 
   fs::remove(files.label(3));
   for (int channel = 0; channel < 2; ++channel)
