@@ -2,6 +2,7 @@
 #include <headrace/apps/learn/picture_job.h>
 #include <headrace/apps/task/array_data.h>
 #include <headrace/apps/task/channel_statistics.h>
+#include <headrace/apps/task/check_judged.h>
 #include <headrace/apps/task/check_masks.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/sample/subset.h>
@@ -140,10 +141,14 @@ void require_trainable(const TaskConfig& config, const TaskRecords& records) {
 
 void check_picture_data(const PictureTask& task) {
   TaskData data = task.config.task.data;
+  const BadSampleSettings& bad = task.config.bad_samples;
   data.listings.clear();
-  const TaskRecords records = open_records(data, task.mask.has_value(), task.config.seed);
+  TaskRecords records = open_records(data, task.mask.has_value(), task.config.seed);
   require_trainable(task.config, records);
-  if (task.mask) check_masks(records, feed_of(task, *records.train.source));
+  if (task.mask) check_masks(records, feed_of(task, *records.train.source), bad);
+  load(records);
+  check_judged(records,
+               {.decode = data.decode, .must_be_sound = bad.rule == BadSamples::Rule::fail});
 }
 
 TaskFeed task_feed(const PictureTask& task, std::int64_t classes,
