@@ -48,7 +48,7 @@ TEST_CASE("a long text is cut between characters, and says so") {
 
 TEST_CASE("a name can be had back from what is printed of it") {
   using std::string_literals::operator""s;
-  for (const std::string name :
+  for (const std::string& name :
        {"a.png"s, "new\nline"s, "\xf1.png"s, "\\x41"s, "\\x0a\n\\\n\\x4\xff"s, "a\\b\\xzz"s,
         "\xc2\x9b e\xcc\x81"s, std::string(5000, '\x01')})
     CHECK(headrace::name_of_printable(headrace::printable_name(name)) == name);
