@@ -95,10 +95,12 @@ DeviceChoice device_choice(const std::string& word) {
 }
 
 TrainingJob job_of(const Predictor& one, const std::vector<Job>& jobs) {
-  // Nothing is learnt: a schedule that a later release refuses to train by is of no matter, nor is
-  // a record to train on that cannot be read.
-  return read_training_text(jobs, one.note("configuration"), one.file.string() + " (configuration)",
-                            {"training.schedule=constant", "data.bad_samples=shrink"});
+  // Nothing is learnt: a schedule that a later release refuses to train by is of no matter.
+  TrainingJob job =
+      read_training_text(jobs, one.note("configuration"), one.file.string() + " (configuration)",
+                         {"training.schedule=constant"});
+  std::const_pointer_cast<JobConfig>(job.config)->goes_on = true;
+  return job;
 }
 
 }  // namespace

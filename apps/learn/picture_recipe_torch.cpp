@@ -66,14 +66,14 @@ std::vector<ChannelStatistics> PictureRecipe::resolve() const {
   const auto of = [&](const SplitParts& member) {
     if (arrays())
       return array_statistics(task_.array, channels_of(record_), [&] {
-        return statistics_of_arrays(arrays_of, member.train, config_->bad_samples);
+        return statistics_of_arrays(arrays_of, member.train, bad_samples());
       });
     if (std::holds_alternative<NormaliseAsWeights>(normalise))
       return statistics_of_weights(task_.model);
     if (const auto* values = std::get_if<NormaliseBy>(&normalise))
       return ChannelStatistics{.mean = values->mean, .std = values->std};
     if (std::holds_alternative<NormaliseAsImageNet>(normalise)) return imagenet_statistics();
-    return statistics_of(records_.train.source, member.train, task_.image, config_->bad_samples);
+    return statistics_of(records_.train.source, member.train, task_.image, bad_samples());
   };
   const bool by_data = arrays() ? std::holds_alternative<NormaliseAsData>(task_.array.normalise)
                                 : std::holds_alternative<NormaliseAsData>(normalise);
@@ -126,9 +126,15 @@ monitor::MemoryForecast PictureRecipe::plan() {
   return forecast;
 }
 
-std::uint64_t PictureRecipe::open() {
+// What a run goes on with does not end it.
+BadSampleSettings PictureRecipe::bad_samples() const {
   BadSampleSettings bad = config_->bad_samples;
   if (config_->goes_on) bad.rule = BadSamples::Rule::shrink;
+  return bad;
+}
+
+std::uint64_t PictureRecipe::open() {
+  const BadSampleSettings bad = bad_samples();
   if (mask_) check_masks(records_, feed(), bad);
   load(records_);
   check_judged(records_, {.decode = feed().task.data.decode,

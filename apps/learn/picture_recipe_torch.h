@@ -70,6 +70,7 @@ class PictureRecipe : public training::Recipe, public PlacedRecords {
   virtual std::vector<std::string> class_names() const = 0;
 
  private:
+  BadSampleSettings bad_samples() const;
   NetworkShape shape() const;
   std::vector<ChannelStatistics> resolve() const;
   const ChannelStatistics& statistics_of_member(std::int64_t index) const;

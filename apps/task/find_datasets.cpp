@@ -4,6 +4,7 @@
 #include <headrace/engine/base/printable.h>
 #include <headrace/loaders/hdf5/hdf5_datasets.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -120,13 +121,16 @@ const Facts& data_of(const std::filesystem::path& file, const std::vector<Facts>
         !is_called(word_of(one), group_names) && (data == nullptr || bytes(one) > bytes(*data)))
       data = &one;
   if (data != nullptr) return *data;
-  throw ConfigError(fmt::format(
+  const std::string text = fmt::format(
       "[data] {}: must have a dataset of records, [records, values], [records, bins, frames] or "
       "[records, channels, bins, frames], a row a record; it has {}; write one",
       file.string(), reasons(all, [](const Facts& one) {
         const std::string why = why_no_data(one);
         return why.empty() ? "called as labels or groups are" : why;
-      })));
+      }));
+  const bool broken = std::ranges::any_of(all, [](const Facts& one) { return !one.fault.empty(); });
+  if (broken) throw DataError(text);
+  throw ConfigError(text);
 }
 
 }  // namespace

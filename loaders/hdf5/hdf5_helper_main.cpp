@@ -224,6 +224,8 @@ Answer answer_to(Server& server, HelperCall call, const std::vector<std::byte>& 
     return refusal(HelperAnswer::config_error, error.what());
   } catch (const ResourceError& error) {
     return refusal(HelperAnswer::resource_error, error.what());
+  } catch (const PipelineError& error) {
+    return refusal(HelperAnswer::pipeline_error, error.what());
   } catch (const std::bad_alloc&) {
     return refusal(HelperAnswer::resource_error, "[hdf5] there is not enough memory");
   } catch (const std::exception& error) {

@@ -112,7 +112,14 @@ enum class HelperCall : std::uint32_t {
 
 /// How it answers: with what was asked for, or with the error to be thrown.
 /// `more` precedes another answer: the call takes cpu_ms longer than was known (expect_work()).
-enum class HelperAnswer : std::uint32_t { done, data_error, config_error, resource_error, more };
+enum class HelperAnswer : std::uint32_t {
+  done,
+  data_error,
+  config_error,
+  resource_error,
+  pipeline_error,
+  more
+};
 
 /// Precedes every message, both ways.
 struct HelperHeader {

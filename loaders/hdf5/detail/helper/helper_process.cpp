@@ -283,6 +283,8 @@ std::vector<std::byte> HelperProcess::ask(HelperCall call, const std::vector<std
       throw ConfigError(text_of(answer));
     case HelperAnswer::resource_error:
       throw ResourceError(text_of(answer));
+    case HelperAnswer::pipeline_error:
+      throw PipelineError(text_of(answer));
     case HelperAnswer::data_error:
       throw DataError(text_of(answer));
     case HelperAnswer::more:
