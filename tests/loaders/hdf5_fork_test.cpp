@@ -189,7 +189,7 @@ TEST_CASE("a file that is being written is left alone by a forked process" *
 }
 
 TEST_CASE("the end of a forked process writes nothing into a file in the making" *
-          doctest::skip(cannot_fork)) {
+          doctest::skip(cannot_fork_at_work)) {
   const TemporaryFolder folder;
   const auto path = folder / "made.h5";
   constexpr std::int64_t rows = 4000;

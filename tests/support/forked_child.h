@@ -17,7 +17,8 @@ constexpr bool cannot_fork = true;  // ThreadSanitizer's runtime does not bear t
 constexpr bool cannot_fork = false;
 #endif
 /// Beside threads that take memory at that moment, whose locks AddressSanitizer's allocator leaves
-/// locked in a child; the C library's does not.
+/// locked in a child; the C library's does not. At a child's exit what belongs to a library's own
+/// thread is a leak to it.
 #ifdef __SANITIZE_ADDRESS__
 constexpr bool cannot_fork_at_work = true;
 #else
