@@ -140,6 +140,7 @@ void look_at_spare_masks(const Files& files, const ByStem& image_of,
                              const ImagePairsOptions& options) {
   const auto stems = [](const std::vector<detail::ListedFile>& some) {
     std::vector<std::string_view> found;
+    found.reserve(some.size());
     for (const detail::ListedFile& file : some)
       found.push_back(stem_of(file.path));
     return found;

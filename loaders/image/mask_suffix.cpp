@@ -72,6 +72,7 @@ std::vector<std::string> find_mask_suffixes(const std::filesystem::path& images,
   };
   const auto stems = [](const std::vector<detail::ListedFile>& files) {
     std::vector<std::string_view> found;
+    found.reserve(files.size());
     for (const detail::ListedFile& file : files)
       found.push_back(stem_of(file.path));
     return found;

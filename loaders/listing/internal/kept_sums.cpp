@@ -79,8 +79,9 @@ void KeptSums::keep() {
   if (file_.empty() || (fresh_.empty() && !changed_)) return;
   fresh_.insert(fresh_.end(), kept_.begin(), kept_.end());
   std::ranges::stable_sort(fresh_, {}, &Sum::key);
-  const auto [last, end] = std::ranges::unique(fresh_, {}, &Sum::key);
-  fresh_.erase(last, end);
+  const auto last = std::unique(fresh_.begin(), fresh_.end(),
+                                [](const Sum& a, const Sum& b) { return a.key == b.key; });
+  fresh_.erase(last, fresh_.end());
   kept_ = std::exchange(fresh_, {});
   changed_ = false;
   std::error_code failed;
