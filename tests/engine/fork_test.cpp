@@ -18,7 +18,7 @@ using namespace headrace;
 using namespace headrace::test;
 
 TEST_CASE("a forked process is told that the loader's threads are not in it" *
-          doctest::skip(cannot_fork)) {
+          doctest::skip(cannot_fork_at_work)) {
   const Runtime runtime({.threads = 2});
   auto loader = std::make_unique<Loader>(
       work_on(table({.records = 400}), true).batch({.size = 8}).build({.runtime = runtime}));
@@ -110,7 +110,8 @@ TEST_CASE("a process that is forked once loaders were at work is told to begin n
   CHECK(rows_of(before) == "400");
 }
 
-TEST_CASE("a runtime whose threads are in another process says so" * doctest::skip(cannot_fork)) {
+TEST_CASE("a runtime whose threads are in another process says so" *
+          doctest::skip(cannot_fork_at_work)) {
   Runtime runtime({.threads = 2});
   const Loader loader = [&] {
     Loader made =

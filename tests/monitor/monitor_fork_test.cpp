@@ -34,7 +34,7 @@ std::string told(const std::function<void()>& call) {
 }  // namespace
 
 TEST_CASE("watches are told that their threads are in another process, and end in silence" *
-          doctest::skip(cannot_fork)) {
+          doctest::skip(cannot_fork_at_work)) {
   auto system = std::make_unique<monitor::SystemWatch>(
       monitor::SystemWatchOptions{.period = std::chrono::milliseconds(20)});
   auto memory = std::make_unique<monitor::MemoryWatch>(

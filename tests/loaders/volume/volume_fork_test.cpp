@@ -47,7 +47,7 @@ struct ForkedVolume {
 }  // namespace
 
 TEST_CASE("a cache of blocks that threads are at when the process forks hangs no child" *
-          doctest::skip(cannot_fork)) {
+          doctest::skip(cannot_fork_at_work)) {
   for (const std::size_t cap : {std::size_t{400}, std::size_t{1} << 20}) {
     CAPTURE(cap);
     const ForkedVolume volume(cap);
@@ -92,7 +92,7 @@ TEST_CASE("a block that is in the making when the process forks is made anew in 
   CHECK(made.bytes()[9] == std::byte{5});
 }
 
-TEST_CASE("indexes that are kept are a process's own" * doctest::skip(cannot_fork)) {
+TEST_CASE("indexes that are kept are a process's own" * doctest::skip(cannot_fork_at_work)) {
   detail::KeptIndexes kept(1 << 20);
   std::atomic<bool> over{false};
   std::thread reader([&] {
