@@ -53,7 +53,7 @@ struct BadSampleSettings {
   std::int64_t most = 0;    ///< of a stage; 0: any number
   double most_share = 0.1;  ///< of an epoch's samples
 
-  /// For loaders of these records. Each case is written to `log`; empty: none is.
+  /// For loaders of these records. `log`: BadSamples::log.
   BadSamples in_training(std::filesystem::path log) const;
   /// For those that look at these records before: what would not end a training is left out.
   BadSamples before_training() const;
@@ -65,7 +65,7 @@ BadSamples unread_records(std::filesystem::path log);
 /// The key `bad_samples`, a section.
 HEADRACE_API void describe_bad_samples(Fields& fields, BadSampleSettings& settings);
 
-/// How far files are looked at before they are needed: see describe().
+/// How far files are looked at before they are needed: see describe_check().
 enum class FileCheck : unsigned char { none, quick, decode };
 
 /// The keys of the section `data` that say how far files of pictures are trusted.

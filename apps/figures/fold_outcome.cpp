@@ -195,12 +195,12 @@ std::string results_text(const std::vector<FoldOutcome>& outcomes,
     text += outcome_text(outcome);
   text += summary(outcomes);
   if (votes.empty()) return text;
-  if (votes.size() > 1) return text + '\n' + vote_table(votes);
   const FoldOutcome& vote = votes.front();
-  return text +
-         fmt::format("\n{}: test {} {:.4f}", vote.member, figure_words(vote.selected_by),
-                     find(vote.test, vote.selected_by).value_or(NAN)) +
-         (vote.unread ? "\n  test: " + *vote.unread : std::string());
+  text += '\n' + (votes.size() > 1 ? vote_table(votes)
+                                   : fmt::format("{}: test {} {:.4f}", vote.member,
+                                                 figure_words(vote.selected_by),
+                                                 find(vote.test, vote.selected_by).value_or(NAN)));
+  return vote.unread ? text + "\n  test: " + *vote.unread : text;
 }
 
 void write_fold_outcome(const std::filesystem::path& folder, const FoldOutcome& outcome) {

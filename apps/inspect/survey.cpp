@@ -49,12 +49,9 @@ std::string why_no_mask(const ImageHeader& image, std::span<const std::byte> fil
         {.labels = labels.data(), .dtype = DType::uint16, .height = height, .width = width});
     return "";
   }
-  const bool stored = width == image.width && height == image.height;
   return fmt::format("mask must be {} x {} as its image is shown, got {} x {}{}",
                      image.shown_width(), image.shown_height(), width, height,
-                     stored ? "; it is drawn on the image before EXIF turns it: turn it likewise, "
-                              "or save the image as it is shown"
-                            : "");
+                     turned_hint(image, mask));
 }
 
 Look look_at(const ImageSource& source, std::int64_t index, Sample& sample, ImageDecoder& decoder) {

@@ -145,10 +145,11 @@ void check_picture_data(const PictureTask& task) {
   data.listings.clear();
   TaskRecords records = open_records(data, task.mask.has_value(), task.config.seed);
   require_trainable(task.config, records);
-  if (task.mask) check_masks(records, feed_of(task, *records.train.source), bad);
+  const TaskFeed feed = feed_of(task, *records.train.source);
+  if (task.mask) check_masks(records, feed, bad);
   load(records);
-  check_judged(records,
-               {.decode = data.decode, .must_be_sound = bad.rule == BadSamples::Rule::fail});
+  check_judged(records, {.decode = feed.task.data.decode,
+                         .must_be_sound = bad.rule == BadSamples::Rule::fail});
 }
 
 TaskFeed task_feed(const PictureTask& task, std::int64_t classes,

@@ -145,14 +145,6 @@ MaskFacts facts_of(const std::string& name, const Counted<StoredColour>& colours
   return facts;
 }
 
-template <class Key>
-void count_in(MaskCount count, Counted<Key>& all, const Key& key) {
-  MaskCount& one = all[key];
-  one.pixels += count.pixels;
-  one.inner += count.inner;
-  one.between += count.between;
-}
-
 // Of all parts; what is grey in one and has colours in another is colours.
 struct Found {
   Counted<std::uint16_t> values{};
@@ -164,13 +156,13 @@ struct Found {
              "one value a pixel, or one colour a pixel, the same in all files, got both; save them "
              "alike");
     for (const auto& [value, count] : part.values)
-      count_in(count, values, value);
+      values[value] += count;
     for (const auto& [colour, count] : part.colours)
-      count_in(count, colours, colour);
+      colours[colour] += count;
     if (colours.empty()) return;
     for (const auto& [value, count] : std::exchange(values, {})) {
       const auto grey = static_cast<std::uint8_t>(value);
-      count_in(count, colours, StoredColour{grey, grey, grey});
+      colours[StoredColour{grey, grey, grey}] += count;
     }
   }
 };

@@ -66,7 +66,7 @@ std::vector<Judged> judged_records(const TaskRecords& records) {
     const auto& source = set.source;
     const bool pictures = source->fields().find("image") != nullptr;
     if (source->size() == 0) return;
-    // A table that is read from storage was looked at when it was opened.
+    // To look at a table that is in storage would be to read it once more.
     if (!pictures && source->blocking() && source->file(0).path.empty()) return;
     const auto finite = pictures ? std::shared_ptr<const Source>(source) : finite_records(source);
     std::set<std::int64_t> seen;

@@ -23,7 +23,4 @@ HEADRACE_API std::string printable_name(std::string_view name);
 /// The name that printable_name() was given.
 HEADRACE_API std::string name_of_printable(std::string_view printed);
 
-/// The text that printable() was given, unless it was shortened.
-HEADRACE_API std::string unprintable(std::string_view printed);
-
 }  // namespace headrace::inline v1

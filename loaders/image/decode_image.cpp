@@ -204,10 +204,7 @@ void DecodeImage::decode_masks(Sample& sample, const ImageWindow& window, const 
         throw DataError("must have the sides of its picture as it is shown, " +
                         sides(header.shown_height(), header.shown_width()) + ", got " +
                         sides(found.shown_height(), found.shown_width()) +
-                        (found.shown_width() == header.width && header.transposed()
-                             ? "; it is drawn on the picture before EXIF turns it: turn it "
-                               "likewise, or save the picture as it is shown"
-                             : ""));
+                        std::string(turned_hint(header, found)));
       }
       ImageDecoder::this_thread().decode_labels(window, {.labels = labels.raw(),
                                                          .dtype = mask_dtype,

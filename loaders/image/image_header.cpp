@@ -15,4 +15,10 @@ void check_image_size(std::string_view format, std::int64_t width, std::int64_t 
                   " x " + std::to_string(height));
 }
 
+std::string_view turned_hint(const ImageHeader& picture, const ImageHeader& mask) {
+  if (mask.shown_width() != picture.width || mask.shown_height() != picture.height) return {};
+  return "; it is drawn on the picture before EXIF turns it: turn it likewise, or save the picture "
+         "as it is shown";
+}
+
 }  // namespace headrace::inline v1

@@ -18,6 +18,12 @@ struct Region {
   friend bool operator==(const Region&, const Region&) = default;
 };
 
+struct ImageHeader;
+
+/// What to say behind the sides of a mask that has not those of its picture: that it is drawn on
+/// the picture as it is stored; empty where it is not.
+HEADRACE_API std::string_view turned_hint(const ImageHeader& picture, const ImageHeader& mask);
+
 /// What a file says of itself before anything is decoded.
 struct ImageHeader {
   std::string_view format;  ///< "JPEG": a name of image_formats()

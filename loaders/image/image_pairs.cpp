@@ -138,18 +138,11 @@ void look_at_spare_masks(const Files& files, const ByStem& image_of,
 /// Two folders whose files are called otherwise.
 [[noreturn]] void refuse_all(const Folders& folders, const Files& files,
                              const ImagePairsOptions& options) {
-  const auto stems = [](const std::vector<detail::ListedFile>& some) {
-    std::vector<std::string_view> found;
-    found.reserve(some.size());
-    for (const detail::ListedFile& file : some)
-      found.push_back(stem_of(file.path));
-    return found;
-  };
   const auto first = [](const std::vector<detail::ListedFile>& some) {
     return some.empty() ? "" : " (" + detail::printable(some.front().path) + ")";
   };
   const std::vector<std::string> suffixes =
-      find_mask_suffixes({.images = stems(files.images), .masks = stems(files.masks)});
+      find_mask_suffixes(folders.images, folders.masks, options.listing.follow_links);
   std::string way_out =
       "name the folder whose masks are called as the images are, or " + std::string(in_a_manifest);
   if (!suffixes.empty() && suffixes.front() != options.mask_suffix)

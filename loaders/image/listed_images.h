@@ -22,7 +22,7 @@ struct ListingOptions {
   /// A file that holds the listing: read instead of listing anew while it is valid, else written.
   /// Empty: none. It is valid while the folders' times of change (of a manifest: its length, time
   /// of change and checksum) are those of the listing. Files that are overwritten in place keep
-  /// their folder's time; a changed length is found when they are read.
+  /// their folder's time: the lengths of up to 200,000 are looked at, others when they are read.
   std::filesystem::path cache{};
   LogCallback log{};  ///< told why a cache was not used, and how long listing took
   /// Links are followed out of the folder and to folders, as git-annex and DVC keep data; else such

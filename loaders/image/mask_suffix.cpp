@@ -28,12 +28,17 @@ bool says_mask(std::string_view suffix) {
 
 using PairCounts = std::map<std::string_view, std::size_t>;
 
-PairCounts pairs_by_suffix(const PairStems& stems) {
-  const std::unordered_set<std::string_view> images(stems.images.begin(), stems.images.end());
+PairCounts pairs_by_suffix(const std::vector<detail::ListedFile>& images,
+                           const std::vector<detail::ListedFile>& masks) {
+  std::unordered_set<std::string_view> stems;
+  for (const detail::ListedFile& image : images)
+    stems.insert(stem_of(image.path));
   PairCounts pairs;
-  for (const std::string_view mask : stems.masks)
+  for (const detail::ListedFile& file : masks) {
+    const std::string_view mask = stem_of(file.path);
     for (std::size_t end = mask.size(); end > 0 && mask[end - 1] != '/'; --end)
-      if (images.contains(mask.substr(0, end))) ++pairs[mask.substr(end)];
+      if (stems.contains(mask.substr(0, end))) ++pairs[mask.substr(end)];
+  }
   return pairs;
 }
 
@@ -58,10 +63,6 @@ std::string_view stem_of(std::string_view path) {
   return dot != std::string_view::npos && path[dot] == '.' ? path.substr(0, dot) : path;
 }
 
-std::vector<std::string> find_mask_suffixes(const PairStems& stems) {
-  return best_of(pairs_by_suffix(stems));
-}
-
 std::vector<std::string> find_mask_suffixes(const std::filesystem::path& images,
                                             const std::filesystem::path& masks, bool follow_links) {
   constexpr std::string_view who = "pictures";
@@ -70,19 +71,12 @@ std::vector<std::string> find_mask_suffixes(const std::filesystem::path& images,
     const std::string root = detail::canonical_folder(folder, who, "a folder of pictures");
     return detail::list_files(detail::image_search(root, who, seen), "");
   };
-  const auto stems = [](const std::vector<detail::ListedFile>& files) {
-    std::vector<std::string_view> found;
-    found.reserve(files.size());
-    for (const detail::ListedFile& file : files)
-      found.push_back(stem_of(file.path));
-    return found;
-  };
   const std::vector<detail::ListedFile> image_files = list(images);
   if (!std::filesystem::equivalent(images, masks)) {
     const std::vector<detail::ListedFile> mask_files = list(masks);
-    return find_mask_suffixes({.images = stems(image_files), .masks = stems(mask_files)});
+    return best_of(pairs_by_suffix(image_files, mask_files));
   }
-  PairCounts pairs = pairs_by_suffix({.images = stems(image_files), .masks = stems(image_files)});
+  PairCounts pairs = pairs_by_suffix(image_files, image_files);
   std::erase_if(pairs, [&](const auto& one) {
     return !says_mask(one.first) || 4 * one.second < image_files.size();
   });

@@ -95,13 +95,6 @@ std::vector<std::uint32_t> values_of(ImageDecoder& decoder, const Whole& whole) 
   return {labels.begin(), labels.end()};
 }
 
-void add(MaskCount& all, const MaskCount& more) {
-  all.files += more.files;
-  all.pixels += more.pixels;
-  all.inner += more.inner;
-  all.between += more.between;
-}
-
 /// Adds a file's counts; of what is not counted yet as many as there is room for, least first.
 template <class Key, class ToKey>
 void add(MaskSurvey& survey, std::map<Key, MaskCount>& all, const Counts& counts, std::size_t most,
@@ -115,7 +108,7 @@ void add(MaskSurvey& survey, std::map<Key, MaskCount>& all, const Counts& counts
       continue;
     }
     found.files = 1;
-    add(all[key], found);
+    all[key] += found;
   }
 }
 
@@ -133,7 +126,7 @@ bool is_grey(const std::pair<const Colour, MaskCount>& entry) {
 void settle(MaskSurvey& survey) {
   if (!std::all_of(survey.colours.begin(), survey.colours.end(), is_grey)) return;
   for (const auto& [colour, count] : survey.colours)
-    add(survey.values[colour[0]], count);
+    survey.values[colour[0]] += count;
   survey.colours.clear();
 }
 
@@ -162,6 +155,14 @@ void look_at(const ImageSource& source, std::int64_t index, std::size_t most, st
 }
 
 }  // namespace
+
+MaskCount& MaskCount::operator+=(const MaskCount& more) {
+  files += more.files;
+  pixels += more.pixels;
+  inner += more.inner;
+  between += more.between;
+  return *this;
+}
 
 MaskSurvey survey_masks(const ImageSource& source, const MaskSurveyOptions& options) {
   if (!source.has_masks())

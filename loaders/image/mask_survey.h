@@ -18,6 +18,7 @@ struct MaskCount {
   std::int64_t inner = 0;    ///< of them: all eight neighbours are of the same
   std::int64_t between = 0;  ///< one neighbour is lower, another higher, in one channel of a colour
 
+  MaskCount& operator+=(const MaskCount& more);
   friend bool operator==(const MaskCount&, const MaskCount&) = default;
 };
 
@@ -44,8 +45,7 @@ struct MaskSurveyOptions {
   int threads = 1;
 };
 
-/// Reads and decodes masks whole. Any thread. Throws ConfigError where the
-/// source has no masks.
+/// Reads and decodes masks whole. Any thread. Throws ConfigError where the source has no masks.
 HEADRACE_API MaskSurvey survey_masks(const ImageSource& source,
                                      const MaskSurveyOptions& options = {});
 

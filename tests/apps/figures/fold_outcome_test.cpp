@@ -208,3 +208,18 @@ TEST_CASE("all other figures of a result are said, by name, within 100 columns")
   for (std::string line; std::getline(lines, line);)
     CHECK_MESSAGE(app::text_width(line) <= 100, line);
 }
+
+TEST_CASE("records of the test that no figure knows are said of folds and of every vote") {
+  const std::string words = "1 of 24 records could not be read, the first a.png";
+  FoldOutcome one = fold(0, .9, .8);
+  FoldOutcome vote = fold(1, .9, .8);
+  CHECK(app::results_text({one}, {vote}).find("records could") == std::string::npos);
+  vote.unread = words;
+  CHECK(app::results_text({one}, {vote}).ends_with("\n  test: " + words));
+  CHECK(app::results_text({one}, {vote, vote}).ends_with("\n  test: " + words));
+  one.unread = words;
+  CHECK(app::results_text({one}).find("  test: " + words + '\n') != std::string::npos);
+  const test::TemporaryFolder folder;
+  app::write_fold_outcome(folder.path(), one);
+  CHECK(app::read_fold_outcome(folder.path())->unread == words);
+}
