@@ -17,7 +17,8 @@ HEADRACE_API unsigned forks() noexcept;
 
 /// The process that made something. One that is forked from it has the memory, and none of the
 /// threads that work on it; its locks may be held by them for ever. So left() is asked before any
-/// lock is taken. (A number of a process tells nothing: it may come again.)
+/// lock is taken. (A number of a process tells nothing: it may come again.) Aligned to its size:
+/// clang makes an atomic of one without a lock.
 class HEADRACE_API HomeProcess {
  public:
   HomeProcess() noexcept;
@@ -36,7 +37,7 @@ class HEADRACE_API HomeProcess {
   HomeProcess(unsigned forks, pid_t id) noexcept : forks_(forks), id_(id) {}
   [[noreturn]] void refuse(const std::string& who) const;
 
-  unsigned forks_;
+  alignas(8) unsigned forks_;
   pid_t id_;
 };
 
