@@ -67,10 +67,10 @@ class PrepareLeak {
  public:
   explicit PrepareLeak(const PrepareOptions& options)
       : options_(options),
-        recipe_{.seed = options.seed,
-                .hop_s = options.hop_s,
-                .lowest_snr = options.lowest_snr,
-                .highest_snr = options.highest_snr} {
+        mix_{.seed = options.seed,
+             .hop_s = options.hop_s,
+             .lowest_snr = options.lowest_snr,
+             .highest_snr = options.highest_snr} {
     if (!(options.lowest_snr <= options.highest_snr)) {
       throw ConfigError(
           fmt::format("[prepare] --lowest-snr must not be above --highest-snr, got "
@@ -131,7 +131,7 @@ class PrepareLeak {
   }
 
   void write(LeakSplit split) {
-    const LeakBackgrounds backgrounds(sounds_, split, recipe_);
+    const LeakBackgrounds backgrounds(sounds_, split, mix_);
     const std::int64_t recordings = limited(split, backgrounds.recordings());
     if (recordings < 2) {
       throw DataError(
@@ -159,7 +159,7 @@ class PrepareLeak {
                                                     LeakSplit::testing};
 
   const PrepareOptions& options_;
-  LeakRecipe recipe_;
+  LeakMix mix_;
   LeakSounds sounds_;
   LeakStatistics statistics_;
 };

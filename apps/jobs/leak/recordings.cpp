@@ -218,12 +218,11 @@ double factor(double decibels) {
 
 }  // namespace
 
-LeakBackgrounds::LeakBackgrounds(const LeakSounds& sounds, LeakSplit split,
-                                 const LeakRecipe& recipe)
-    : split_(split), recipe_(recipe) {
+LeakBackgrounds::LeakBackgrounds(const LeakSounds& sounds, LeakSplit split, const LeakMix& mix)
+    : split_(split), mix_(mix) {
   Reader reader;
   const auto length = static_cast<std::size_t>(leak_recording_samples);
-  const auto hop = static_cast<std::size_t>(std::max(1.0, recipe.hop_s * leak_sample_rate));
+  const auto hop = static_cast<std::size_t>(std::max(1.0, mix.hop_s * leak_sample_rate));
   for (const auto& [voice, files] : by_voice(sounds, split)) {
     const std::size_t first = samples_.size();
     for (const std::filesystem::path& file : files)
@@ -234,12 +233,12 @@ LeakBackgrounds::LeakBackgrounds(const LeakSounds& sounds, LeakSplit split,
 }
 
 void LeakBackgrounds::make(std::int64_t recording, std::span<std::int16_t> out) const {
-  Random random({.seed = recipe_.seed,
+  Random random({.seed = mix_.seed,
                  .loader = hash_name("prepare leak"),
                  .epoch = static_cast<std::int64_t>(split_),
                  .position = recording});
   const double level = factor(random.uniform(quietest_db, 0.0));
-  const double below = random.uniform(recipe_.lowest_snr, recipe_.highest_snr);
+  const double below = random.uniform(mix_.lowest_snr, mix_.highest_snr);
   const float* from = samples_.data() + starts_[static_cast<std::size_t>(recording)];
   std::vector<float> mixed(out.size());
   for (std::size_t i = 0; i < mixed.size(); ++i)

@@ -50,7 +50,7 @@ inline constexpr std::int64_t leak_recording_samples =
     leak_longs * leak_shorts * leak_short_samples;
 
 /// How recordings are made of sounds.
-struct LeakRecipe {
+struct LeakMix {
   std::uint64_t seed = 42;
   double hop_s = 5.0;         ///< from the start of a recording to the next one's in one voice
   double lowest_snr = -5.0;   ///< of background to leak, in dB
@@ -62,7 +62,7 @@ class LeakBackgrounds {
  public:
   /// Decodes and resamples all sounds of the split. Throws DataError naming a file that cannot be
   /// decoded.
-  LeakBackgrounds(const LeakSounds& sounds, LeakSplit split, const LeakRecipe& recipe);
+  LeakBackgrounds(const LeakSounds& sounds, LeakSplit split, const LeakMix& mix);
 
   std::int64_t recordings() const { return static_cast<std::int64_t>(starts_.size()); }
   static bool has_leak(std::int64_t recording) { return recording % 2 == 1; }
@@ -74,7 +74,7 @@ class LeakBackgrounds {
 
  private:
   LeakSplit split_;
-  LeakRecipe recipe_;
+  LeakMix mix_;
   std::vector<float> samples_;  ///< all voices end to end
   std::vector<std::size_t> starts_;
 };

@@ -83,13 +83,13 @@ VolumeClasses surface_classes() {
   return {.names = {"background", "surface"}, .ignore = 2};
 }
 
-LossList composite_loss(Composite composite, bool deep) {
+LossList composite_loss(CompositeOutputs composite, bool deep) {
   LossList list{of(0.35, BinaryCrossEntropyTerm{.positive = 2.8}),
                 of(0.35, DiceTerm{.smooth = 1.0}), of(0.10, ClDiceTerm{}), of(0.08, SkeletonTerm{}),
                 of(0.07, SurfaceDistanceTerm{})};
   const std::size_t at_full_size = list.size();
   for (std::size_t i = 0; deep && i < at_full_size; ++i)
-    if (composite == Composite::every_scale || judges_regions(list[i]))
+    if (composite == CompositeOutputs::every_scale || judges_regions(list[i]))
       list.push_back(on_deep(list[i]));
   list.push_back(of(0.001, TopologyTerm{.every = 20, .after = 8}));
   return list;
@@ -121,7 +121,8 @@ SurfaceConfig::SurfaceConfig() {
 void SurfaceConfig::describe_keys(Fields& fields) {
   describe_task(fields, *this, task, true);
   fields.choice("composite", composite,
-                {{"full-scale", Composite::full_scale}, {"every-scale", Composite::every_scale}},
+                {{"full-scale", CompositeOutputs::full_scale},
+                 {"every-scale", CompositeOutputs::every_scale}},
                 {.doc = "where loss is not given: its terms at full size, with cross entropy and "
                         "Dice alone at the others, or all of them at every one, as the original"});
   fields.section("decision", [this](Fields& f) { describe(f, decision); },

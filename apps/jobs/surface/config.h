@@ -11,7 +11,7 @@
 namespace headrace::inline v1::app {
 
 /// On which outputs all terms of the loss are.
-enum class Composite : unsigned char {
+enum class CompositeOutputs : unsigned char {
   full_scale,   ///< at full size; at the others cross entropy and Dice alone
   every_scale,  ///< the original job's: all of them at every one
 };
@@ -20,7 +20,7 @@ enum class Composite : unsigned char {
 struct SurfaceConfig final : TaskConfig {
   SurfaceConfig();
 
-  Composite composite = Composite::full_scale;
+  CompositeOutputs composite = CompositeOutputs::full_scale;
   DecisionSettings decision;
   ScoreSettings score;
 
@@ -39,6 +39,6 @@ VolumeClasses surface_classes();
 
 /// The composite loss of the job: each term at full size, and of those that judge the deep outputs,
 /// too, half as much in all for each of so many of them.
-LossList composite_loss(Composite composite, bool deep);
+LossList composite_loss(CompositeOutputs composite, bool deep);
 
 }  // namespace headrace::inline v1::app

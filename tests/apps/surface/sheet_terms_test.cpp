@@ -64,7 +64,7 @@ app::LossContext context(const LossList& list, std::int64_t epoch = 8, std::int6
 }
 
 LossList every_term() {
-  LossList list = app::composite_loss(app::Composite::full_scale, true);
+  LossList list = app::composite_loss(app::CompositeOutputs::full_scale, true);
   list.push_back({.term = app::SkeletonRecallTerm{}, .factor = 0.5});
   return list;
 }
@@ -181,8 +181,8 @@ TEST_CASE("a soft skeleton of the loader is what is computed without it") {
 
 TEST_CASE("the composite at every scale holds more than at full size alone") {
   training::count_tensor_memory();
-  const std::int64_t full = held_by(app::composite_loss(app::Composite::full_scale, true));
-  const std::int64_t every = held_by(app::composite_loss(app::Composite::every_scale, true));
+  const std::int64_t full = held_by(app::composite_loss(app::CompositeOutputs::full_scale, true));
+  const std::int64_t every = held_by(app::composite_loss(app::CompositeOutputs::every_scale, true));
   CHECK(full > 0);
   CHECK(every > full);
 }
