@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include <tiffio.h>
@@ -30,6 +31,8 @@ struct TiffSpec {
   int depth = 1;                            ///< ImageDepth
   std::uint32_t further = 0;                ///< what the pages behind the first are
   std::vector<std::uint16_t> palette = {};  ///< red values, then green, then blue
+  std::string description = {};             ///< ImageDescription
+  int grow = 0;                             ///< rows of the further pages that the first has not
 };
 
 namespace tiff_parts {
@@ -111,6 +114,8 @@ inline void tiff_tags(TIFF* tiff, const TiffSpec& spec) {
     TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, static_cast<unsigned>(spec.extra.size()),
                  spec.extra.data());
   if (spec.depth > 1) TIFFSetField(tiff, TIFFTAG_IMAGEDEPTH, spec.depth);
+  if (!spec.description.empty())
+    TIFFSetField(tiff, TIFFTAG_IMAGEDESCRIPTION, spec.description.c_str());
   if (spec.predictor != 1) TIFFSetField(tiff, TIFFTAG_PREDICTOR, spec.predictor);
   if (!spec.palette.empty()) {
     const std::size_t third = spec.palette.size() / 3;
@@ -164,9 +169,11 @@ inline Bytes encode_tiff(const TiffSpec& spec, const Pixels& rows) {
       [](thandle_t h) { return toff_t{static_cast<tiff_parts::TiffMemory*>(h)->bytes.size()}; },
       [](thandle_t, void**, toff_t*) { return 0; }, [](thandle_t, void*, toff_t) {});
   for (int page = 0; page < spec.pages; ++page) {
-    tiff_parts::tiff_tags(tiff, spec);
+    TiffSpec one = spec;
+    if (page == 0) one.height -= spec.grow;
+    tiff_parts::tiff_tags(tiff, one);
     if (page > 0) TIFFSetField(tiff, TIFFTAG_SUBFILETYPE, spec.further);
-    tiff_parts::tiff_blocks(tiff, spec, rows);
+    tiff_parts::tiff_blocks(tiff, one, rows);
     if (page + 1 < spec.pages) TIFFWriteDirectory(tiff);
   }
   TIFFClose(tiff);

@@ -90,6 +90,35 @@ TEST_CASE("a picture of several pages is refused, its smaller copies and masks a
   }
 }
 
+TEST_CASE("planes behind the one directory are told of in its description, and refused") {
+  const Pixels pixels = test::picture(40, 30, 3);
+  const auto described = [&](std::string text) {
+    return tiff_failure(test::encode_tiff({.description = std::move(text)}, pixels));
+  };
+  for (const char* stack :
+       {"ImageJ=1.53t\nimages=5\nslices=5\nloop=false\n", "ImageJ=1.11a\nimages=99999999999\n",
+        R"({"shape": [5, 30, 40, 3], "truncated": true})"}) {
+    CAPTURE(stack);
+    CHECK(described(stack).starts_with("TIFF: a picture must have one page, got more"));
+  }
+  for (const char* one :
+       {"ImageJ=1.53t\nunit=um\n", "ImageJ=1.53t\nimages=1\n", "two images=2", "images=2\n",
+        R"({"shape": [30, 40, 3]})", R"({"shape": [1, 30, 40, 3], "truncated": false})"}) {
+    CAPTURE(one);
+    CHECK(described(one).empty());
+  }
+}
+
+TEST_CASE("a small copy that stands before its picture is not taken for it") {
+  const Pixels pixels = test::picture(40, 30, 3);
+  const TiffSpec copies{.pages = 2, .further = FILETYPE_REDUCEDIMAGE};
+  TiffSpec grown = copies;
+  grown.grow = 8;
+  CHECK(tiff_failure(test::encode_tiff(copies, pixels)).empty());
+  CHECK(tiff_failure(test::encode_tiff(grown, pixels))
+            .starts_with("TIFF: a picture must have one page, got more"));
+}
+
 TEST_CASE("colour TIFF files come back as written, whatever their blocks and compression") {
   const Pixels pixels = test::picture(40, 30, 3);
   for (int compression : {COMPRESSION_NONE, COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE,

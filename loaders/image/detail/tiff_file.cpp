@@ -4,7 +4,11 @@
 #include <headrace/loaders/internal/tiff_callbacks.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
+#include <string_view>
+#include <system_error>
+#include <utility>
 
 #include <tiffio.h>
 
@@ -21,6 +25,20 @@ bool is_allowed(unsigned compression) {
       COMPRESSION_ADOBE_DEFLATE, COMPRESSION_ZSTD,     COMPRESSION_CCITTRLE, COMPRESSION_CCITTFAX3,
       COMPRESSION_CCITTFAX4,     COMPRESSION_JPEG};
   return std::find(std::begin(allowed), std::end(allowed), compression) != std::end(allowed);
+}
+
+/// Whether planes follow that of the one directory: as ImageJ keeps large stacks, and tifffile with
+/// truncate=True.
+bool tells_of_planes(std::string_view description) {
+  if (description.starts_with('{'))
+    return description.find("\"truncated\": true") != std::string_view::npos;
+  constexpr std::string_view key = "\nimages=";
+  const std::size_t at = description.find(key);
+  if (!description.starts_with("ImageJ=") || at == std::string_view::npos) return false;
+  const std::string_view value = description.substr(at + key.size());
+  int images = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), images);
+  return error == std::errc::result_out_of_range || (error == std::errc() && images > 1);
 }
 
 }  // namespace
@@ -100,14 +118,25 @@ void TiffFile::check_pages() {
   if (tag<std::uint32_t>(TIFFTAG_IMAGEDEPTH, 1) > 1 ||
       (TIFFGetField(handle_, metamorph, &planes, &data) == 1 && planes > 1))
     fail("a picture must have one slice, got more; save each slice as a file");
-  if (TIFFLastDirectory(handle_) != 0) return;
+  constexpr const char* several =
+      "a picture must have one page, got more; save each page as a file, or learn from it as a "
+      "volume";
+  if (TIFFLastDirectory(handle_) != 0) {
+    if (tells_of_planes(tag<const char*>(TIFFTAG_IMAGEDESCRIPTION, ""))) fail(several);
+    return;
+  }
   constexpr std::uint32_t extra = FILETYPE_REDUCEDIMAGE | FILETYPE_MASK;
+  const auto sides = [&] {
+    return std::pair(tag<std::uint32_t>(TIFFTAG_IMAGEWIDTH, 0),
+                     tag<std::uint32_t>(TIFFTAG_IMAGELENGTH, 0));
+  };
+  const auto [width, height] = sides();
   while (TIFFLastDirectory(handle_) == 0) {
     if (TIFFReadDirectory(handle_) != 1) fail("broken directories");
-    if ((tag<std::uint32_t>(TIFFTAG_SUBFILETYPE, 0) & extra) == 0)
-      fail(
-          "a picture must have one page, got more; save each page as a file, or learn from it as a "
-          "volume");
+    const auto [further_width, further_height] = sides();
+    if ((tag<std::uint32_t>(TIFFTAG_SUBFILETYPE, 0) & extra) == 0 || further_width > width ||
+        further_height > height)
+      fail(several);
   }
   if (TIFFSetDirectory(handle_, 0) != 1) fail("broken directories");
 }
