@@ -38,6 +38,7 @@ class MaskFolder {
   /// There is no mask of this picture, nor one that lay there before. Throws likewise.
   void leave_out(const std::string& picture);
 
+  /// Pictures of which it was told.
   std::int64_t count() const { return static_cast<std::int64_t>(written_.size()); }
 
  private:

@@ -61,8 +61,12 @@ void MaskWriter::add(const training::Cases& cases, std::span<const training::Ten
       cases.example.present.defined() ? cases.example.present.cpu() : at::Tensor();
   const at::Tensor nan = training::rows_with_nan(scores).cpu();
   for (std::int64_t row = 0; row < scores.size(0); ++row) {
-    if (present.defined() && !present[row].item<bool>()) continue;
     const std::string& picture = cases.origins[static_cast<std::size_t>(row)].file;
+    if (std::ranges::binary_search(cases.unread, row)) {
+      folder_.leave_out(picture);
+      continue;
+    }
+    if (present.defined() && !present[row].item<bool>()) continue;
     if (nan[row].item<bool>()) {
       folder_.leave_out(picture);
       if (nothing_.cases++ == 0) nothing_.first = picture;

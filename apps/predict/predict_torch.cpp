@@ -1,15 +1,18 @@
 #include <headrace/apps/backend/ensemble_torch.h>
+#include <headrace/apps/feed/loader_settings.h>
 #include <headrace/apps/learn/volume_predictor_torch.h>
 #include <headrace/apps/predict/mask_writer_torch.h>
 #include <headrace/apps/predict/output_folder.h>
 #include <headrace/apps/predict/predict_torch.h>
 #include <headrace/apps/predict/prediction_text.h>
+#include <headrace/apps/run/data_log.h>
 #include <headrace/apps/run/result_file.h>
 #include <headrace/apps/task/data_set.h>
 
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,7 +37,9 @@ class PredictCommand {
     require_apart(options_.output, options_.data, "picture");
     MaskWriter writer(ensemble_.recipe(), MaskFolder(options_.output, options_.overwrite), format);
     look([&](const training::Cases& cases) { writer.add(cases, fitted_); });
-    return done(writer.count(), "masks in " + options_.output.string(), writer.no_numbers());
+    const std::int64_t read = writer.count() - unread_.cases;
+    require_some(read);
+    return done(read, "masks in " + options_.output.string(), writer.no_numbers());
   }
 
   ExitCode write_rows() {
@@ -45,27 +50,56 @@ class PredictCommand {
     const ResultFile output(options_.output, "[predict] --output", {options_.data});
     std::optional<PredictionText> text;
     look([&](const training::Cases& cases) { add(text, cases); });
-    if (text) output.write(text->text());
-    if (!text) return done(0, options_.output.string(), {});
-    return done(text->cases(), options_.output.string(),
+    const std::int64_t read = text ? text->cases() - unread_.cases : 0;
+    require_some(read);
+    output.write(text->text());
+    return done(read, options_.output.string(),
                 {.cases = text->without_class(), .first = text->first_without()});
   }
 
   // Every batch goes through the networks of all members.
   void look(const std::function<void(const training::Cases&)>& at) {
     training::EvaluationOptions pass = team_.options(ensemble_.device());
-    pass.on_cases = at;
-    Loader loader = ensemble_.recipe().prediction(options_.data, ensemble_.feed(team_)).build();
+    pass.on_cases = [&](const training::Cases& cases) {
+      count_unread(cases);
+      at(cases);
+    };
+    Loader loader = ensemble_.recipe()
+                        .prediction(options_.data, ensemble_.feed(team_))
+                        .on_bad_sample(unread_records({}))
+                        .build({.log = &warn_of_data});
     training::predict_together(ensemble_.recipe(), team_.voters(), loader, pass);
+  }
+
+  void count_unread(const training::Cases& cases) {
+    if (cases.unread.empty()) return;
+    const std::int64_t row = cases.unread.front();
+    const std::string& file = cases.origins.at(static_cast<std::size_t>(row)).file;
+    if (unread_.cases == 0)
+      unread_.first = file.empty() ? "sample " + std::to_string(cases.first + row) : file;
+    unread_.cases += std::ssize(cases.unread);
+  }
+
+  void require_some(std::int64_t read) const {
+    if (read > 0) return;
+    const std::string who = "[predict] " + options_.data.string() + " must hold samples, got ";
+    if (unread_.cases == 0) throw DataError(who + "none");
+    throw DataError(who + "none that can be read; the first is " + unread_.first +
+                    ", its cause is above");
   }
 
   ExitCode done(std::int64_t samples, const std::string& where,
                 const training::NoNumbers& nothing) const {
-    if (samples == 0)
-      throw DataError("[predict] " + options_.data.string() + " must hold samples, got none");
     std::fprintf(stderr, "predict: %lld samples%s, %s\n", static_cast<long long>(samples),
                  ensemble_.votes().c_str(), where.c_str());
-    return end_of_prediction(nothing, samples);
+    const ExitCode end = end_of_prediction(nothing, samples);
+    if (unread_.cases == 0) return end;
+    std::fprintf(stderr,
+                 "predict: %lld of %lld records could not be read, the first %s; all others are "
+                 "written\n",
+                 static_cast<long long>(unread_.cases),
+                 static_cast<long long>(samples + unread_.cases), unread_.first.c_str());
+    return end == ExitCode::done ? ExitCode::data : end;
   }
 
   // A row of the file is a case and its classes.
@@ -115,7 +149,8 @@ class PredictCommand {
          .predicted = {predicted.const_data_ptr<std::int64_t>(),
                        static_cast<std::size_t>(predicted.numel())},
          .files = files,
-         .reasons = why});
+         .reasons = why,
+         .unread = cases.unread});
   }
 
   const PredictOptions& options_;
@@ -123,6 +158,7 @@ class PredictCommand {
   Team team_;
   std::vector<training::TensorMap> fitted_;
   std::int64_t classes_ = 0;
+  training::UnreadRecords unread_;
 };
 
 }  // namespace

@@ -101,10 +101,13 @@ void PredictionText::add(const PredictedCases& cases) {
     Row row{.probabilities = cases.probabilities.subspan(i * classes_, classes_),
             .predicted = cases.predicted.subspan(i * each, each),
             .file = cases.files.empty() ? nullptr : &cases.files[i],
-            .reasons = {}};
+            .reasons = {},
+            .unread = std::ranges::binary_search(cases.unread, static_cast<std::int64_t>(i))};
     for (const PredictedReason& reason : cases.reasons)
-      row.reasons.push_back(reason.values[i]);
-    if (std::ranges::any_of(row.probabilities, [](float p) { return std::isnan(p); })) {
+      row.reasons.push_back(row.unread ? NAN : reason.values[i]);
+    if (row.unread) {
+      row.predicted = {};
+    } else if (std::ranges::any_of(row.probabilities, [](float p) { return std::isnan(p); })) {
       row.predicted = {};
       if (without_class_++ == 0)
         first_without_ = row.file != nullptr ? *row.file : fmt::format("sample {}", cases_);
@@ -122,7 +125,9 @@ void PredictionText::add_csv(const Row& row) {
   fmt::format_to(out, "{}", cases_);
   if (row.file != nullptr) fmt::format_to(out, ",{}", csv_quoted(name_of_printable(*row.file)));
   for (const float probability : row.probabilities)
-    text_ += std::isnan(probability) ? ",nan" : fmt::format(",{:.6f}", probability);
+    text_ += row.unread                ? ","
+             : std::isnan(probability) ? ",nan"
+                                       : fmt::format(",{:.6f}", probability);
   std::string classes;
   for (const std::size_t c : chosen(row.predicted, classes_))
     classes += (classes.empty() ? "" : ";") + (names_.empty() ? std::to_string(c) : names_[c]);
@@ -137,7 +142,7 @@ void PredictionText::add_json(const Row& row) {
   if (row.file != nullptr) text_ += "\"file\":" + dump_name(name_of_printable(*row.file)) + ',';
   ordered_json json;
   ordered_json& values = json["probabilities"];
-  for (std::size_t c = 0; c < classes_; ++c) {
+  for (std::size_t c = 0; c < classes_ && !row.unread; ++c) {
     if (names_.empty())
       values.push_back(row.probabilities[c]);
     else

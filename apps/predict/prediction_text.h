@@ -28,6 +28,7 @@ struct PredictedCases {
   std::span<const std::int64_t> predicted{};  ///< a class a case, or 0 or 1 for each of its classes
   std::span<const std::string> files{};       ///< printable_name() of each; empty: not known
   std::span<const PredictedReason> reasons{};  ///< of the same names each time
+  std::span<const std::int64_t> unread{};      ///< those that could not be read, ascending
 };
 
 /// Class probabilities as the text of a file. CSV: columns "index", "file" where it is known, "p0"
@@ -36,7 +37,8 @@ struct PredictedCases {
 /// its value is no number. JSON lines: the
 /// same keys, "probabilities" as a list, or an object by name, and "reasons", an object, where
 /// there are some. Files have the bytes of their names; in JSON lines those that are no UTF-8 as
-/// \udcHH, as Python's os.fsdecode() has them.
+/// \udcHH, as Python's os.fsdecode() has them. A case that could not be read has its index and its
+/// file alone; the others of its cells are empty, in JSON lines null.
 class PredictionText {
  public:
   /// Throws ConfigError where there are names, but not one for each class.
@@ -59,6 +61,7 @@ class PredictionText {
     std::span<const std::int64_t> predicted;
     const std::string* file;     // null: not known
     std::vector<float> reasons;  // in the order of their names
+    bool unread;
   };
 
   void take_reasons(const PredictedCases& cases, std::size_t count);

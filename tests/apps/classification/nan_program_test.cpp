@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -157,8 +158,16 @@ TEST_CASE("a record that is not finite is refused by its name in every part") {
     const std::string run = parts.only_run("good").string();
     check_end(parts.run({"predict", "--checkpoint", run, "--data", "bad_test/x.npy", "--output",
                          "p.csv"}),
-              3, {"bad_test/x.npy[5]", "must hold finite numbers"});
-    CHECK_FALSE(fs::exists(parts.path() / "p.csv"));
+              3,
+              {"bad_test/x.npy[5]", "must hold finite numbers", "predict: 23 samples",
+               "1 of 24 records could not be read, the first bad_test/x.npy[5]"});
+    std::istringstream rows(content_of(parts.path() / "p.csv"));
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(rows, line);)
+      lines.push_back(line);
+    REQUIRE(lines.size() == 25);
+    CHECK(lines[6].ends_with("x.npy[5],,,"));
+    CHECK_FALSE(lines[7].ends_with(",,"));
     check_end(parts.run({"evaluate", run, "--data", "bad_test"}), 0,
               {"bad_test/x.npy[5]", "must hold finite numbers", "evaluate: 23 of 24 samples"});
   }

@@ -96,6 +96,24 @@ TEST_CASE("a case with a probability that is no number has no class, and the fir
   CHECK(lines.first_without() == "sample 1");
 }
 
+TEST_CASE("a case that could not be read has its number and its file alone") {
+  const std::vector<float> margins{0.5F, 0.25F};
+  const std::vector<app::PredictedReason> reasons{{"margin", margins}};
+  const std::vector<std::string> files{"a.png", "b.png"};
+  const std::vector<std::int64_t> unread{1};
+  CHECK(text(PredictionFormat::csv, {"cat", "dog"}, {scores, one_each, files, reasons, unread}) ==
+        "index,file,p_cat,p_dog,predicted,margin\n0,a.png,0.250000,0.750000,dog,0.500000\n"
+        "1,b.png,,,,\n");
+  CHECK(text(PredictionFormat::json_lines, {}, {scores, one_each, files, reasons, unread}) ==
+        "{\"index\":0,\"file\":\"a.png\",\"probabilities\":[0.25,0.75],\"predicted\":1,"
+        "\"reasons\":{\"margin\":0.5}}\n"
+        "{\"index\":1,\"file\":\"b.png\",\"probabilities\":null,\"predicted\":null,"
+        "\"reasons\":{\"margin\":null}}\n");
+  PredictionText all(PredictionFormat::csv, 2, {});
+  all.add({.probabilities = scores, .predicted = one_each, .unread = unread});
+  CHECK(all.without_class() == 0);
+}
+
 TEST_CASE("reasons are columns behind the class, and an object in a line of JSON") {
   const std::vector<float> margins{0.5F, std::numeric_limits<float>::quiet_NaN()};
   const std::vector<float> votes{3.0F, 2.0F};

@@ -133,6 +133,29 @@ TEST_CASE("folds are judged each and together, by counts, with sheets of their w
   CHECK(fs::exists(job.path() / "below/7.png"));
 }
 
+TEST_CASE("a picture that cannot be read costs its own mask alone, also one of before") {
+  const Trained job("");
+  for (const char* name : {"a.png", "b.png", "c.png"}) {
+    fs::create_directories(job.path() / "some");
+    fs::copy(job.path() / "data/images/7.png", job.path() / "some" / name);
+  }
+  REQUIRE(job.predict("some", {"--output", "out"}).status == 0);
+  const std::string mask = content_of(job.path() / "out/c.png");
+  fs::resize_file(job.path() / "some/b.png", 90);
+  const Finished finished = job.predict("some", {"--output", "out", "--overwrite"});
+  CHECK(finished.status == 3);
+  for (const char* said : {"b.png): ", "predict: 2 samples",
+                           "predict: 1 of 3 records could not be read, the first b.png"})
+    CHECK_MESSAGE(contains(finished.err, said), finished.err);
+  CHECK_FALSE(fs::exists(job.path() / "out/b.png"));
+  CHECK(content_of(job.path() / "out/c.png") == mask);
+  for (const char* name : {"a.png", "c.png"})
+    fs::remove(job.path() / "some" / name);
+  const Finished none = job.predict("some", {"--output", "none"});
+  CHECK(none.status == 3);
+  CHECK_MESSAGE(contains(none.err, "got none that can be read; the first is b.png"), none.err);
+}
+
 TEST_CASE("what cannot be predicted is refused, and nothing that somebody drew is lost") {
   const Trained job("");
   const auto refused = [&](const Finished& finished, int status, const std::string& said) {
