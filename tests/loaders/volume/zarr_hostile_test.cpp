@@ -104,7 +104,18 @@ TEST_CASE("metadata of version 2 that break a rule are refused by its name") {
   CHECK(
       contains(tried("\"fill_value\":0", "\"fill_value\":-1"), "fill value must be one of uint16"));
   CHECK(contains(tried("\"fill_value\":0", "\"fill_value\":\"NaN\""), "fill value"));
+  CHECK(contains(tried("\"fill_value\":0", "\"fill_value\":\"-7\""), "got -7"));
   CHECK(contains(tried("\"zarr_format\":2", "\"zarr_format\":1"), "\"zarr_format\" must be 2"));
+}
+
+TEST_CASE("a fill value that is a number in quotes, as z5py writes it, is that number") {
+  const TemporaryFolder folder;
+  make_file(folder / ".zarray", replaced(v2, "\"fill_value\":0", "\"fill_value\":\"7\""));
+  const auto volume = open_zarr_volume(folder.path());
+  std::vector<std::byte> block(volume->info().block_bytes());
+  volume->read_block({}, block);
+  CHECK(block.front() == std::byte{7});
+  CHECK(block.back() == std::byte{0});  // of 7 as uint16
 }
 
 TEST_CASE("metadata of version 3 that break a rule are refused by its name") {

@@ -115,6 +115,10 @@ VoxelBytes fill_value(const Json& value, DType dtype) {
   if (value.is_null()) return {};
   if (!is_integer(dtype) && is_bits(value)) return bits(value, dtype);
   if (dtype == DType::boolean) cannot_fill(value, dtype);  // no file's
+  if (value.is_string()) {
+    const Json number = Json::parse(value.get_ref<const std::string&>(), nullptr, false);
+    if (number.is_number()) return fill_value(number, dtype);  // as z5py writes it
+  }
   return visit_dtype(dtype, [&](auto kind) {
     using T = decltype(kind);
     if constexpr (std::is_integral_v<T>)

@@ -29,7 +29,7 @@ VoxelType numpy_type(const std::string& name);
 DType zarr_type(const std::string& name);
 
 /// What voxels are that are not stored: a number, a boolean, "NaN", "Infinity", "-Infinity", bits
-/// such as "0x7fc00000"; null is 0.
+/// such as "0x7fc00000", a number in quotes; null is 0.
 VoxelBytes fill_value(const nlohmann::json& value, DType dtype);
 
 /// All voxels of `to` that value.
