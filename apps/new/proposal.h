@@ -3,6 +3,7 @@
 #include <headrace/apps/job/job.h>
 #include <headrace/apps/task/data_facts.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -11,11 +12,19 @@
 
 namespace headrace::inline v1::app {
 
+/// Of the records to train on that were looked at those that cannot be read.
+struct BadRecords {
+  std::int64_t count = 0;
+  std::int64_t of = 0;
+  std::string first{};  ///< and why
+};
+
 /// A configuration that somebody's data have suggested.
 struct Proposal {
   std::shared_ptr<JobConfig> config{};
   Reasons reasons{};
   std::vector<std::string> lines{};  ///< what was found, where it is not of DataFacts; a line each
+  BadRecords bad{};
 };
 
 /// A folder that a job may know, and the machine.

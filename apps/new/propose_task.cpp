@@ -1,6 +1,9 @@
 #include <headrace/apps/new/propose_task.h>
+#include <headrace/engine/base/printable.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -30,6 +33,25 @@ void propose_data(Proposal& proposal, TaskSettings& task, const DataFacts& facts
   if (facts.name_groups.empty()) return;
   data.split.group = facts.name_groups;
   proposal.reasons["data.split.group"] = facts.of_names;
+}
+
+// A training would end at the first that it comes to. More than the usual share is refused where
+// the configuration is checked; of few records one alone may be more than that.
+void propose_bad_samples(Proposal& proposal, const DataFacts& facts) {
+  if (facts.bad.empty()) return;
+  BadSampleSettings& bad = proposal.config->bad_samples;
+  const auto count = static_cast<double>(facts.bad.size());
+  bad.rule = BadSamples::Rule::replace;
+  proposal.bad = {
+      .count = std::ssize(facts.bad), .of = facts.looked_at, .first = printable(facts.bad.front())};
+  proposal.reasons["data.bad_samples.rule"] =
+      fmt::format("{} of the {} that were read cannot be", facts.bad.size(), facts.looked_at);
+  const double at_worst =
+      count / static_cast<double>(std::min(facts.looked_at, facts.records_to_train()));
+  if (at_worst <= bad.most_share || count > bad.most_share * static_cast<double>(facts.looked_at))
+    return;
+  bad.most_share = std::min(1.0, std::ceil(at_worst * 20.0) / 20.0);
+  proposal.reasons["data.bad_samples.most_share"] = "all of them may be among those to train on";
 }
 
 // Of powers of two the largest that lets an epoch have 20 steps; no more than there are.
@@ -76,6 +98,7 @@ void propose_width(Proposal& proposal, TaskSettings& task) {
 
 void propose_task(Proposal& proposal, TaskSettings& task, const DataFacts& facts, int most_side) {
   propose_data(proposal, task, facts);
+  propose_bad_samples(proposal, facts);
   TrainingSettings& training = proposal.config->training;
   const std::int64_t trained = facts.records_to_train();
 

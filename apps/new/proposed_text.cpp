@@ -7,6 +7,7 @@
 #include <headrace/engine/base/nearest.h>
 #include <headrace/engine/base/printable.h>
 
+#include <cmath>
 #include <cstdio>
 #include <optional>
 
@@ -79,10 +80,21 @@ void set_keys(const DataQuestion& question, Fields& fields, Reasons& reasons) {
   if (!settings.empty()) static_cast<void>(read(settings));
 }
 
+// At how many records that cannot be read a training would end.
+void require_few_bad(const BadSampleSettings& rule, const BadRecords& bad) {
+  const auto most =
+      rule.rule == BadSamples::Rule::fail ? 0.0 : rule.most_share * static_cast<double>(bad.of);
+  if (static_cast<double>(bad.count) <= most) return;
+  throw DataError(fmt::format(
+      "[data] at most {:.0f} of the {} records that were looked at may be bad "
+      "(data.bad_samples), {} cannot be read, the first {}; mend them, or take them out",
+      std::floor(most), bad.of, bad.count, bad.first));
+}
+
 // What a training would refuse is refused before anything is written. Gives what is said of the
 // data meanwhile.
 std::vector<std::string> checked(const std::vector<Job>& jobs, const std::string& yaml,
-                                 const DataQuestion& question) {
+                                 const DataQuestion& question, const BadRecords& bad) {
   std::vector<std::string> said;
   const DataLogGuard listen([&](LogLevel level, std::string_view line) {
     if (line.starts_with("[data]"))
@@ -98,7 +110,9 @@ std::vector<std::string> checked(const std::vector<Job>& jobs, const std::string
   };
   try {
     const std::string source = "configuration for " + question.data.string();
-    read_training_text(jobs, yaml, source).config->check_data();
+    const TrainingJob read = read_training_text(jobs, yaml, source);
+    require_few_bad(read.config->bad_samples, bad);
+    read.config->check_data();
   } catch (const ConfigError& error) {
     throw ConfigError(why(error));
   } catch (const DataError& error) {
@@ -119,7 +133,7 @@ ProposedText propose_configuration(const std::vector<Job>& jobs, std::string_vie
   set_keys(question, fields, proposal.reasons);
   const std::string keys = fmt::format("kind: {}\n{}", job.name, fields.to_yaml(proposal.reasons));
   if (question.check)
-    for (std::string& line : checked(jobs, keys, question))
+    for (std::string& line : checked(jobs, keys, question, proposal.bad))
       proposal.lines.push_back(std::move(line));
   ProposedText made{.yaml = fmt::format("# {}: {}\n#\n", job.name, job.help)};
   for (const std::string& line : proposal.lines)

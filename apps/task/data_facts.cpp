@@ -37,6 +37,17 @@ std::string record_line(const DataFacts& facts) {
       monitor::format_bytes(array.bytes));
 }
 
+void add_bad_lines(std::vector<std::string>& lines, const DataFacts& facts) {
+  if (facts.bad.empty()) return lines.push_back("no bad file among those read");
+  lines.push_back(
+      fmt::format("{} of the {} read cannot be{}: others take their place in training, "
+                  "figures leave them out (data.bad_samples)",
+                  facts.bad.size(), facts.looked_at,
+                  facts.array ? "" : ", \"headrace inspect\" names them all"));
+  for (std::size_t i = 0; i < std::min<std::size_t>(facts.bad.size(), 3); ++i)
+    lines.push_back("bad: " + printable(facts.bad[i]));
+}
+
 }  // namespace
 
 std::int64_t DataFacts::records_to_train() const {
@@ -79,14 +90,7 @@ std::vector<std::string> describe(const DataFacts& facts) {
   if (facts.dim > 0)
     lines.push_back(fmt::format(
         "{} of them have 12 bits in 16 and become nearly black: save them times 16", facts.dim));
-  lines.push_back(facts.bad.empty()
-                      ? std::string("no bad file among those read")
-                      : fmt::format("{} bad files among those read{}", facts.bad.size(),
-                                    facts.array ? ""
-                                                : ": \"headrace inspect\" names them "
-                                                  "all"));
-  for (std::size_t i = 0; i < std::min<std::size_t>(facts.bad.size(), 3); ++i)
-    lines.push_back("bad: " + printable(facts.bad[i]));
+  add_bad_lines(lines, facts);
   lines.insert(lines.end(), facts.of_masks.begin(), facts.of_masks.end());
   lines.push_back(fmt::format("this machine: {} cores, {} for this process, {}", facts.cores,
                               monitor::format_bytes(facts.memory), facts.gpu ? "a GPU" : "no GPU"));
