@@ -3,6 +3,7 @@
 #include <headrace/apps/learn/task_course_torch.h>
 #include <headrace/apps/task/volume_pipelines.h>
 #include <headrace/apps/task/volume_records.h>
+#include <headrace/apps/task/volume_set.h>
 #include <headrace/training/evaluation/window_inference.h>
 
 #include <cstddef>

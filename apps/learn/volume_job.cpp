@@ -1,5 +1,6 @@
 #include <headrace/apps/learn/volume_job.h>
 #include <headrace/apps/task/volume_pipelines.h>
+#include <headrace/apps/task/volume_records.h>
 #include <headrace/engine/runtime/runtime.h>
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/apps/task/clean_labels.h>
-#include <headrace/apps/task/volume_records.h>
+#include <headrace/apps/task/volume_set.h>
 #include <headrace/apps/task/volume_settings.h>
 #include <headrace/training/example.h>
 

@@ -3,6 +3,7 @@
 #include <headrace/apps/learn/task_recipe_torch.h>
 #include <headrace/apps/learn/volume_job.h>
 #include <headrace/apps/learn/volume_recipe_torch.h>
+#include <headrace/apps/task/find_volume_cases.h>
 #include <headrace/apps/task/volume_copies.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/random.h>

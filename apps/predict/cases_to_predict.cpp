@@ -1,7 +1,7 @@
 #include <headrace/apps/predict/cases_to_predict.h>
 #include <headrace/apps/predict/output_folder.h>
 #include <headrace/apps/predict/predicted_volume.h>
-#include <headrace/apps/task/volume_records.h>
+#include <headrace/apps/task/volume_set.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/volume/open_volume.h>
 #include <headrace/loaders/volume/plain_volumes.h>

@@ -5,6 +5,8 @@
 #include <headrace/apps/predict/volume_output.h>
 #include <headrace/apps/run/data_log.h>
 #include <headrace/apps/run/stop_signals.h>
+#include <headrace/apps/task/find_volume_cases.h>
+#include <headrace/apps/task/volume_set.h>
 
 #include <cstdio>
 #include <filesystem>

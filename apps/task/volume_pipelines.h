@@ -2,7 +2,7 @@
 
 #include <headrace/apps/feed/augment.h>
 #include <headrace/apps/feed/loader_settings.h>
-#include <headrace/apps/task/volume_records.h>
+#include <headrace/apps/task/volume_set.h>
 #include <headrace/apps/task/volume_settings.h>
 #include <headrace/augment/volume/window_grid.h>
 #include <headrace/engine/plan/pipeline.h>

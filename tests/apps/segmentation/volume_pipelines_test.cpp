@@ -2,6 +2,7 @@
 #include <headrace/apps/jobs/segmentation/config.h>
 #include <headrace/apps/learn/volume_job.h>
 #include <headrace/apps/task/volume_pipelines.h>
+#include <headrace/apps/task/volume_records.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/headrace.h>
 #include <headrace/tests/loaders/volume/nnunet_raw_files.h>

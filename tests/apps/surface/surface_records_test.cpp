@@ -2,6 +2,7 @@
 // own to validate and to test with.
 #include <headrace/apps/jobs/surface/config.h>
 #include <headrace/apps/learn/volume_job.h>
+#include <headrace/apps/task/find_volume_cases.h>
 #include <headrace/apps/task/volume_records.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/apps/surface/sheet_volumes.h>
