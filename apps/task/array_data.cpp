@@ -204,6 +204,24 @@ std::shared_ptr<const Source> open_unlabelled_arrays(const fs::path& data, const
       NpyTableOptions{.features = data, .field = array_field, .in_memory = false});
 }
 
+namespace {
+
+// [rows, columns, 3], as pictures are often kept: it would be taken for as many channels as rows.
+// Frames are not so few.
+void refuse_channels_last(const Source& records, const Shape& shape) {
+  constexpr std::int64_t most_colours = 4;
+  if (shape.rank() != 3 || shape[2] < 2 || shape[2] > most_colours || shape[0] <= most_colours ||
+      shape[1] <= most_colours)
+    return;
+  throw DataError(fmt::format(
+      "[data] {}: a record must be [channels, bins, frames], got {}, whose channels seem to come "
+      "last; write it as [{}, {}, {}] (numpy.moveaxis(x, -1, 1)), or write array.frames: {} into a "
+      "configuration if it has so many frames",
+      records.name(), to_string(shape), shape[2], shape[0], shape[1], shape[2]));
+}
+
+}  // namespace
+
 Shape record_shape(const Source& records, const ArraySettings& array) {
   const FieldSpec field = records.fields().at(array_field);
   Shape shape = without_last_channel(field.shape);
@@ -225,6 +243,8 @@ Shape record_shape(const Source& records, const ArraySettings& array) {
     shape.set(shape.rank() - 1, *array.frames);
   } else if (field.kind == FieldSpec::Kind::padded) {
     refuse_lengths(records, field);
+  } else {
+    refuse_channels_last(records, shape);
   }
   return shape;
 }

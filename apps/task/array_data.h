@@ -35,7 +35,7 @@ Shape without_last_channel(const Shape& record);
 
 /// A record as it comes to the network: [values], [bins, frames] or [channels, bins, frames].
 /// Throws ConfigError for records of another rank or dtype, and DataError naming a record for
-/// lengths that differ without array.frames.
+/// lengths that differ without array.frames, and for [rows, columns, channels].
 Shape record_shape(const Source& records, const ArraySettings& array);
 
 /// Channels of such a record, or values of a vector: as many as the network has inputs and the

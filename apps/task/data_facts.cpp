@@ -75,14 +75,15 @@ double imbalance_of(const DataFacts& facts) {
 
 std::vector<std::string> describe(const DataFacts& facts) {
   std::vector<std::string> lines{record_line(facts)};
-  for (std::string& line : describe_choice(facts.found.train))
+  for (std::string& line : describe_choice(facts.found))
     lines.push_back(std::move(line));
   for (const auto& [name, part] :
        {std::pair("validation", &facts.found.validation), std::pair("test", &facts.found.test)})
     if (*part)
       lines.push_back(
-          fmt::format("{}: {}, found beside the records to train on", name,
-                      ((*part)->file.empty() ? (*part)->folder : (*part)->file).native()));
+          fmt::format("{}: {}{}, found beside the records to train on", name,
+                      ((*part)->file.empty() ? (*part)->folder : (*part)->file).native(),
+                      (*part)->data.empty() ? "" : ":" + (*part)->data));
   if (!facts.classes.empty()) lines.push_back(class_line(facts));
   if (!facts.of_names.empty()) lines.push_back(facts.of_names);
   if (facts.looked_at < facts.records)

@@ -1,6 +1,8 @@
 #include <headrace/apps/task/find_arrays.h>
 #include <headrace/apps/task/find_datasets.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/printable.h>
+#include <headrace/loaders/hdf5/hdf5_datasets.h>
 #include <headrace/loaders/hdf5/hdf5_records.h>
 #include <headrace/loaders/image/image_formats.h>
 #include <headrace/loaders/memory/npy_file.h>
@@ -10,6 +12,7 @@
 #include <fstream>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -25,8 +28,7 @@ bool has_several(const LabelledSource& flags) {
   return false;
 }
 
-DataSet in_hdf5(const fs::path& file) {
-  const FoundDatasets found = find_datasets(file);
+DataSet set_of(const fs::path& file, const FoundDatasets& found) {
   if (found.labels.empty())
     throw ConfigError(fmt::format(
         "[data] {}: must have a dataset of labels, whole numbers or names [records] or flags "
@@ -44,6 +46,36 @@ DataSet in_hdf5(const fs::path& file) {
                                        .labels = found.labels,
                                        .multi_label = true,
                                        .table = {.file = file, .residence = Residence::file}}))};
+}
+
+FoundData in_hdf5(const fs::path& file) {
+  FoundData found{.train = set_of(file, find_datasets(file))};
+  const auto part = [&](DataSplit split) -> std::optional<DataSet> {
+    const auto datasets = find_datasets(file, split);
+    if (!datasets || datasets->data == found.train.data) return std::nullopt;
+    return set_of(file, *datasets);
+  };
+  found.validation = part(DataSplit::validation);
+  found.test = part(DataSplit::test);
+  return found;
+}
+
+// "left out: /z float32 [100, 9]": the first of what no part has.
+std::string unused_datasets(const FoundData& found) {
+  constexpr std::size_t most = 6;
+  std::vector<std::string> used;
+  for (const DataSet* set : {&found.train, found.validation ? &*found.validation : nullptr,
+                             found.test ? &*found.test : nullptr})
+    if (set != nullptr) used.insert(used.end(), {set->data, set->labels, set->groups});
+  std::string text;
+  std::size_t count = 0;
+  for (const Hdf5DatasetFacts& one : hdf5_dataset_facts(found.train.file)) {
+    if (std::ranges::find(used, one.path) != used.end() || one.path.starts_with("/#")) continue;
+    if (++count <= most)
+      text += fmt::format("{}{} {}", text.empty() ? "left out: " : ", ", printable(one.path, 100),
+                          to_string(one));
+  }
+  return count > most ? text + fmt::format(" and {} more", count - most) : text;
 }
 
 // "train_x" with y for x: "train_y"; empty where x is no part of the name.
@@ -105,9 +137,10 @@ bool is_npy(const fs::path& file) {
 
 }  // namespace
 
-std::optional<DataSet> arrays_in_file(const fs::path& file) {
+std::optional<FoundData> arrays_in_file(const fs::path& file) {
   if (is_hdf5(file)) return in_hdf5(file);
-  if (is_list(file) && lists_arrays(file)) return DataSet{.source = RecordsIn::npy, .file = file};
+  if (is_list(file) && lists_arrays(file))
+    return FoundData{.train = {.source = RecordsIn::npy, .file = file}};
   if (!is_npy(file)) return std::nullopt;
   const fs::path labels = label_file_of(file);
   if (labels.empty())
@@ -116,7 +149,7 @@ std::optional<DataSet> arrays_in_file(const fs::path& file) {
         "labels.npy), has none; write a configuration with data.train: {{source: npy, file: {}, "
         "labels: FILE}}",
         file.string(), file.string()));
-  return in_table(file, labels);
+  return FoundData{.train = in_table(file, labels)};
 }
 
 std::vector<DataSet> array_tables_in(const fs::path& folder) {
@@ -146,11 +179,17 @@ bool has_class_folders_of_arrays(const fs::path& folder) {
   return false;
 }
 
-std::vector<std::string> describe_choice(const DataSet& set) {
-  if (set.source == RecordsIn::hdf5)
-    return {fmt::format("records are the dataset {}, labels {}{}{}", set.data, set.labels,
-                        set.multi_label ? " (several a record)" : "",
-                        set.groups.empty() ? "" : ", groups " + set.groups)};
+std::vector<std::string> describe_choice(const FoundData& found) {
+  const DataSet& set = found.train;
+  if (set.source == RecordsIn::hdf5) {
+    std::vector<std::string> lines{fmt::format("records are the dataset {}, labels {}{}{}",
+                                               set.data, set.labels,
+                                               set.multi_label ? " (several a record)" : "",
+                                               set.groups.empty() ? "" : ", groups " + set.groups)};
+    if (std::string unused = unused_datasets(found); !unused.empty())
+      lines.push_back(std::move(unused));
+    return lines;
+  }
   if (!set.labels.empty())
     return {fmt::format("records are the rows of {}, labels those of {}{}", set.file.string(),
                         set.labels, set.multi_label ? " (several a record)" : "")};

@@ -1,6 +1,7 @@
 #include <headrace/apps/feed/image_data.h>
 #include <headrace/apps/task/find_arrays.h>
 #include <headrace/apps/task/find_data.h>
+#include <headrace/apps/task/find_datasets.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/folder_entries.h>
 #include <headrace/loaders/listing/data_split.h>
@@ -37,24 +38,13 @@ std::optional<DataSet> classes_in(const fs::path& folder) {
   return DataSet{.source = RecordsIn::images, .folder = folder};
 }
 
-// What a word of a file's name says, "x_train".
-std::optional<DataSplit> split_in_name(const fs::path& file) {
-  const std::string stem = file.stem().native();
-  for (std::size_t begin = 0; begin <= stem.size();) {
-    const std::size_t end = std::min(stem.find_first_of("_-", begin), stem.size());
-    if (auto split = split_named(stem.substr(begin, end - begin))) return split;
-    begin = end + 1;
-  }
-  return std::nullopt;
-}
-
 // Several tables in a folder, each for what its name says; nothing for one or none.
 std::optional<FoundData> parts_of_tables(const fs::path& folder) {
   std::vector<DataSet> tables = array_tables_in(folder);
   if (tables.size() < 2) return std::nullopt;
   FoundData found;
   for (DataSet& table : tables) {
-    const auto split = split_in_name(table.file);
+    const auto split = split_in_name(table.file.stem().native());
     const fs::path file = table.file;
     bool fresh = split.has_value();
     if (split == DataSplit::train) {
@@ -135,7 +125,7 @@ FoundData find_classes(const fs::path& data, bool follow_links) {
   if (fs::is_directory(data, failed))
     if (auto parts = parts_of_tables(data)) return std::move(*parts);
   if (fs::is_regular_file(data, failed))
-    if (auto arrays = arrays_in_file(data)) return {.train = std::move(*arrays)};
+    if (auto arrays = arrays_in_file(data)) return std::move(*arrays);
   return find_with(
       data, classes_in,
       "a folder with a folder for each class (or folders train, validation, test of such), "

@@ -16,8 +16,27 @@ namespace {
 using Facts = Hdf5DatasetFacts;
 using Names = std::span<const std::string_view>;
 
+constexpr std::string_view between_words = "_-/";
+
+// The words of a name, one by one, until `look` is true of one.
+bool any_word(std::string_view name, const auto& look) {
+  for (std::size_t begin = 0; begin <= name.size();) {
+    const std::size_t end = std::min(name.find_first_of(between_words, begin), name.size());
+    if (look(name.substr(begin, end - begin))) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+// What it is called, without the word of its part: "x" of /x_train.
 std::string word_of(const Facts& one) {
-  return one.path.substr(one.path.rfind('/') + 1);
+  const std::string own = one.path.substr(one.path.rfind('/') + 1);
+  std::string rest;
+  any_word(own, [&](std::string_view word) {
+    if (!split_named(word)) rest += (rest.empty() ? "" : "_") + std::string(word);
+    return false;
+  });
+  return rest.empty() ? own : rest;
 }
 
 std::size_t rank_of(const std::string& word, Names names) {
@@ -144,8 +163,21 @@ bool is_hdf5(const std::filesystem::path& file) {
   return extension == ".h5" || extension == ".hdf5" || extension == ".hdf" || extension == ".mat";
 }
 
-FoundDatasets find_datasets(const std::filesystem::path& file) {
-  const std::vector<Facts> all = datasets_of(file);
+namespace {
+
+bool has_data(const std::vector<Facts>& all) {
+  return std::ranges::any_of(all, [](const Facts& one) {
+    return why_no_data(one).empty() && !is_called(word_of(one), label_names) &&
+           !is_called(word_of(one), group_names);
+  });
+}
+
+std::vector<Facts> of_parts(std::vector<Facts> all, const auto& wanted) {
+  std::erase_if(all, [&](const Facts& one) { return !wanted(split_in_name(one.path)); });
+  return all;
+}
+
+FoundDatasets choose(const std::filesystem::path& file, const std::vector<Facts>& all) {
   const Facts& data = data_of(file, all);
   const auto beside = [&](const Facts& one) { return why_not_beside(one, data).empty(); };
   const Facts* groups = called(all, group_names, [&](const Facts& one) {
@@ -163,6 +195,34 @@ FoundDatasets find_datasets(const std::filesystem::path& file) {
   }
   found.labels = labels->path;
   found.flags = !labels->text && !is_vector(*labels);
+  return found;
+}
+
+}  // namespace
+
+FoundDatasets find_datasets(const std::filesystem::path& file) {
+  using Part = std::optional<DataSplit>;
+  const std::vector<Facts> all = datasets_of(file);
+  std::vector<Facts> some = of_parts(all, [](Part part) { return part == DataSplit::train; });
+  if (!has_data(some)) some = of_parts(all, [](Part part) { return !part; });
+  return choose(file, has_data(some) ? some : all);
+}
+
+std::optional<FoundDatasets> find_datasets(const std::filesystem::path& file, DataSplit part) {
+  const std::vector<Facts> some =
+      of_parts(datasets_of(file), [&](std::optional<DataSplit> said) { return said == part; });
+  if (!has_data(some)) return std::nullopt;
+  FoundDatasets found = choose(file, some);
+  if (found.labels.empty()) return std::nullopt;
+  return found;
+}
+
+std::optional<DataSplit> split_in_name(std::string_view name) {
+  std::optional<DataSplit> found;
+  any_word(name, [&](std::string_view word) {
+    found = split_named(word);
+    return found.has_value();
+  });
   return found;
 }
 

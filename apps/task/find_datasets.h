@@ -1,8 +1,11 @@
 #pragma once
 
+#include <headrace/loaders/listing/data_split.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,8 +39,16 @@ bool is_hdf5(const std::filesystem::path& file);
 
 /// By name (x, data, features; y, labels, targets; groups, patients and the like), else the largest
 /// dataset is the data, and one of whole numbers with as many rows the labels. Strings are labels
-/// and groups by name alone, and never data. Throws ConfigError with the reason for each dataset
-/// where none can be data, and what opening the file throws.
+/// and groups by name alone, and never data. Where paths say for which part they are, those to
+/// train on, else those of no part. Throws ConfigError with the reason for each dataset where none
+/// can be data, and what opening the file throws.
 FoundDatasets find_datasets(const std::filesystem::path& file);
+
+/// The same of datasets whose paths say that they are for a part (x_test, test/x). Nothing where
+/// there are no records with labels among them.
+std::optional<FoundDatasets> find_datasets(const std::filesystem::path& file, DataSplit part);
+
+/// What a word of a name says: "x_train", "test/x".
+std::optional<DataSplit> split_in_name(std::string_view name);
 
 }  // namespace headrace::inline v1::app

@@ -1,4 +1,5 @@
 // Which datasets of an HDF5 file are taken for records and labels, and why others are not.
+#include <headrace/apps/task/find_arrays.h>
 #include <headrace/apps/task/find_data.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/apps/classification/array_data.h>
@@ -146,4 +147,40 @@ TEST_CASE("strings are labels and groups by their names, and never records by th
   wide.add("/kind", P::STD_U8LE, {6});
   CHECK(wide.found().data == "/values");
   CHECK(wide.found().labels == "/kind");
+}
+
+TEST_CASE("datasets of one file that say for which part they are, are those parts") {
+  const test::TemporaryFolder root;
+  const auto file_of = [&](const char* name, const std::vector<std::string>& records) {
+    Hdf5Writer writer(root / name);
+    for (const std::string& data : records) {
+      std::string labels = data;
+      labels.replace(labels.find_last_of('x'), 1, "y");
+      add_dataset<float>(writer, data, {6, 2}, array_rows(6, 2, 2));
+      if (data.find("bare") == std::string::npos)
+        add_dataset<float>(writer, labels, {6}, {0, 1, 0, 1, 0, 1});
+    }
+    writer.finish();
+    return app::find_classes(root / name);
+  };
+  const app::FoundData flat = file_of("flat.h5", {"/x_test", "/x_train", "/x_val", "/x_old"});
+  CHECK(flat.train.data == "/x_train");
+  CHECK(flat.train.labels == "/y_train");
+  REQUIRE(flat.validation);
+  CHECK(flat.validation->labels == "/y_val");
+  REQUIRE(flat.test);
+  CHECK(flat.test->data == "/x_test");
+  CHECK(app::describe_choice(flat).back() == "left out: /x_old float32 [6, 2], /y_old float32 [6]");
+  const app::FoundData groups = file_of("groups.h5", {"/test/x", "/train/x"});
+  CHECK(groups.train.data == "/train/x");
+  REQUIRE(groups.test);
+  CHECK(groups.test->labels == "/test/y");
+  CHECK_FALSE(groups.validation);
+  const app::FoundData beside = file_of("beside.h5", {"/x", "/x_test", "/bare_x_val"});
+  CHECK(beside.train.data == "/x");
+  CHECK(beside.test->data == "/x_test");
+  CHECK_FALSE(beside.validation);
+  const app::FoundData alone = file_of("alone.h5", {"/val/x"});
+  CHECK(alone.train.data == "/val/x");
+  CHECK_FALSE(alone.validation);
 }

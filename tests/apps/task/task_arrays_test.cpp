@@ -212,6 +212,26 @@ TEST_CASE("a last axis of one is the channel of a spectrogram, in batches and st
   CHECK(app::open_unlabelled_arrays(root / "many.npy", {}, Shape{3, 4})->size() == 5);
 }
 
+TEST_CASE("pictures whose colours come last are not taken for channels of three frames") {
+  const auto refused = [](const Shape& record, const app::ArraySettings& array = {}) {
+    std::vector<std::int64_t> extents{2};
+    extents.insert(extents.end(), record.extents().begin(), record.extents().end());
+    const Table records = table_of(array_rows(2, record.elements(), 2), Shape(extents));
+    try {
+      app::record_shape(records, array);
+    } catch (const DataError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refused({5, 6, 3}).find("got [5, 6, 3], whose channels seem to come last; write it as [3, "
+                                "5, 6]") != std::string::npos);
+  CHECK(refused({32, 32, 4}) != "");
+  for (const Shape& record : {Shape{3, 5, 6}, Shape{4, 40, 3}, Shape{5, 40, 5}, Shape{5, 4, 3}})
+    CHECK(refused(record).empty());
+  CHECK(refused({5, 6, 3}, {.frames = 3}).empty());
+}
+
 TEST_CASE("frames of records to test on may differ before their one channel") {
   const test::TemporaryFolder root;
   const auto write = [&](const std::string& part, int record, int frames) {
