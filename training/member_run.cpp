@@ -208,6 +208,7 @@ class MemberRun {
            stages_[static_cast<std::size_t>(best.stage)].name);
     result.best_epoch = best.epoch;
     result.validation = std::move(best.validation);
+    result.unread_validation = std::move(best.unread);
     return std::move(best.fitted);
   }
 

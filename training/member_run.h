@@ -70,6 +70,7 @@ struct MemberResult {
   /// the test there are no scores for a vote.
   std::string refused = {};
   std::string unread = {};  ///< `UnreadRecords::words` of the test; empty: all could be read
+  std::string unread_validation = {};  ///< likewise of the validation that selected the weights
   std::optional<models::ConfusionMatrix> confusion = {};  ///< of the test, if its metric has one
 };
 

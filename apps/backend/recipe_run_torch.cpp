@@ -149,6 +149,7 @@ FoldOutcome RecipeRun::train(std::int64_t index, const std::filesystem::path& fo
                       .confusion = named(result.confusion, classes)};
   if (!result.refused.empty()) outcome.refused = result.refused;
   if (!result.unread.empty()) outcome.unread = result.unread;
+  if (!result.unread_validation.empty()) outcome.unread_validation = result.unread_validation;
   write_fold_outcome(options.folder, outcome);
   return outcome;
 }

@@ -31,6 +31,7 @@ void fields(of_type<FoldOutcome> auto& outcome, const auto& field) {
   field("test", outcome.test);
   field.if_there("refused", outcome.refused);
   field.if_there("unread", outcome.unread);
+  field.if_there("unread_validation", outcome.unread_validation);
 }
 
 namespace {
@@ -83,9 +84,12 @@ std::string outcome_text(const FoldOutcome& outcome) {
   else
     text += fmt::format("selected at epoch {} by validation {} {:.4f}\n", outcome.best_epoch + 1,
                         name, find(outcome.validation, outcome.selected_by).value_or(NAN));
+  const auto line = [](const char* of, const std::optional<std::string>& unread) {
+    return unread ? fmt::format("  {}: {}\n", of, *unread) : std::string();
+  };
   return text + other_figures("validation", outcome.validation, outcome.selected_by) +
-         other_figures("test", outcome.test, outcome.selected_by) +
-         (outcome.unread ? "  test: " + *outcome.unread + '\n' : std::string());
+         line("validation", outcome.unread_validation) +
+         other_figures("test", outcome.test, outcome.selected_by) + line("test", outcome.unread);
 }
 
 // "folds" where all are called "fold ...".

@@ -24,6 +24,7 @@ struct FoldOutcome {
   /// Why its weights and figures cannot be believed: it counts in no mean and in no vote.
   std::optional<std::string> refused{};
   std::optional<std::string> unread{};  ///< how many of the test's records no figure knows
+  std::optional<std::string> unread_validation{};  ///< likewise of the validation's
 };
 
 /// Those that are not refused.

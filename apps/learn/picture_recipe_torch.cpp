@@ -139,6 +139,7 @@ std::uint64_t PictureRecipe::open() {
   load(records_);
   check_judged(records_, {.decode = feed().task.data.decode,
                           .must_be_sound = bad.rule == BadSamples::Rule::fail,
+                          .may_be_gone = config_->goes_on,
                           .listings = task_.data.listings});
   return records_.resident_bytes();
 }

@@ -167,9 +167,12 @@ struct Found {
   }
 };
 
+// A few that cannot be read are bad records as others are.
 MaskSurvey survey_of(const ImageSource& part, std::int64_t samples, int threads) {
   MaskSurvey survey = survey_masks(part, {.samples = samples, .threads = threads});
-  if (survey.bad.empty()) return survey;
+  const auto looked_at = static_cast<double>(survey.bad.size()) + static_cast<double>(survey.files);
+  if (static_cast<double>(survey.bad.size()) <= BadSampleSettings().most_share * looked_at)
+    return survey;
   const MaskSurvey::Bad& first = survey.bad.front();
   throw DataError(fmt::format(
       "[data] {}: masks must be files of exact values, {} of {} looked at are none that can be "

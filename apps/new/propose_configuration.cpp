@@ -28,11 +28,15 @@ int median(const std::vector<int>& sorted) {
   return sorted[sorted.size() / 2];
 }
 
+void add_bad(std::vector<std::string>& all, const Survey& survey) {
+  for (const Survey::Bad& bad : survey.bad)
+    all.push_back(fmt::format("{}: {}", bad.origin, bad.reason));
+}
+
 void add_survey(DataFacts& facts, const ImageSource& source, const Survey& survey) {
   facts.looked_at = survey.records;
   facts.dim = survey.dim;
-  for (const Survey::Bad& bad : survey.bad)
-    facts.bad.push_back(fmt::format("{}: {}", bad.origin, bad.reason));
+  add_bad(facts.bad, survey);
   if (survey.widths.empty())
     throw DataError(fmt::format("[data] {}: must hold pictures that can be read, got none; {}",
                                 source.name(), facts.bad.empty() ? "it is empty" : facts.bad[0]));
@@ -79,6 +83,17 @@ std::string fault_of(const Source& records, std::int64_t row, Sample& sample) {
   return finite ? "" : "must hold finite values, got infinite ones or nan";
 }
 
+// How many were looked at.
+std::int64_t add_bad(std::vector<std::string>& all, const LabelledSource& source) {
+  const auto rows = evenly_spread(all_rows(source), most_looked_at);
+  Sample sample;
+  for (const std::int64_t row : rows) {
+    const std::string fault = fault_of(source, row, sample);
+    if (!fault.empty()) all.push_back(fmt::format("{}: {}", source.origin(row), fault));
+  }
+  return std::ssize(rows);
+}
+
 void add_arrays(DataFacts& facts, const LabelledSource& source) {
   const FieldSpec& field = source.fields().at(array_field);
   const bool lengths_differ = field.kind == FieldSpec::Kind::padded && field.shape.rank() > 1;
@@ -96,12 +111,24 @@ void add_arrays(DataFacts& facts, const LabelledSource& source) {
   }
   std::ranges::sort(lengths);
   if (array.record.kind == FieldSpec::Kind::padded) array.frames = median(lengths);
-  const auto rows = evenly_spread(all_rows(source), most_looked_at);
-  facts.looked_at = static_cast<std::int64_t>(rows.size());
-  Sample sample;
-  for (const std::int64_t row : rows) {
-    const std::string fault = fault_of(source, row, sample);
-    if (!fault.empty()) facts.bad.push_back(fmt::format("{}: {}", source.origin(row), fault));
+  facts.looked_at = add_bad(facts.bad, source);
+}
+
+// Of the parts that are given.
+void add_judged(DataFacts& facts, const LabelledSource& train, bool masks, SurveyOptions options) {
+  options.most = most_looked_at;
+  const TaskData quiet{.listings = {}, .follow_links = facts.follow_links};
+  for (const auto& [section, part] : {std::pair("data.validation", &facts.found.validation),
+                                      std::pair("data.test", &facts.found.test)}) {
+    if (!*part) continue;
+    const auto source = open_set(**part, quiet, section, masks, train.classes()).source;
+    if (const auto* images = dynamic_cast<const ImageSource*>(source.get())) {
+      const Survey found = survey(*images, options);
+      facts.judged_looked_at += found.records;
+      add_bad(facts.judged_bad, found);
+    } else {
+      facts.judged_looked_at += add_bad(facts.judged_bad, *source);
+    }
   }
 }
 
@@ -206,6 +233,7 @@ DataFacts look_at_data(const DataQuestion& question, SurveyOptions options) {
   } else {
     add_arrays(facts, *source);
   }
+  add_judged(facts, *source, question.masks, options);
   facts.cores = usable_cores();
   facts.memory = monitor::tightest_memory_limit(std::nullopt).bytes;
   facts.gpu = has_gpu();

@@ -35,23 +35,41 @@ void propose_data(Proposal& proposal, TaskSettings& task, const DataFacts& facts
   proposal.reasons["data.split.group"] = facts.of_names;
 }
 
-// A training would end at the first that it comes to. More than the usual share is refused where
-// the configuration is checked; of few records one alone may be more than that.
-void propose_bad_samples(Proposal& proposal, const DataFacts& facts) {
-  if (facts.bad.empty()) return;
-  BadSampleSettings& bad = proposal.config->bad_samples;
+// The largest share of an epoch that bad ones may be: all of them among those to train on, and
+// where classes are drawn alike all in the smallest.
+double worst_share(const DataFacts& facts) {
   const auto count = static_cast<double>(facts.bad.size());
+  const auto trained = static_cast<double>(std::min(facts.looked_at, facts.records_to_train()));
+  if (facts.classes.empty() || facts.several_labels) return count / trained;
+  const auto& least =
+      *std::ranges::min_element(facts.classes, {}, [](const auto& one) { return one.second; });
+  const double smallest = std::max(
+      1.0, static_cast<double>(least.second) * trained / static_cast<double>(facts.records));
+  return std::max(count / trained,
+                  std::min(1.0, count / smallest) / static_cast<double>(facts.classes.size()));
+}
+
+// A training would end at the first that it comes to. More than the usual share are refused where
+// the configuration is checked. What takes a bad one's place may be bad again, and counts.
+void propose_bad_samples(Proposal& proposal, const DataFacts& facts) {
+  if (facts.bad.empty() && facts.judged_bad.empty()) return;
+  BadSampleSettings& bad = proposal.config->bad_samples;
   bad.rule = BadSamples::Rule::replace;
+  proposal.reasons["data.bad_samples.rule"] =
+      facts.bad.empty()
+          ? fmt::format("{} of the {} of validation and test that were read cannot be",
+                        facts.judged_bad.size(), facts.judged_looked_at)
+          : fmt::format("{} of the {} that were read cannot be", facts.bad.size(), facts.looked_at);
+  if (facts.bad.empty()) return;
   proposal.bad = {
       .count = std::ssize(facts.bad), .of = facts.looked_at, .first = printable(facts.bad.front())};
-  proposal.reasons["data.bad_samples.rule"] =
-      fmt::format("{} of the {} that were read cannot be", facts.bad.size(), facts.looked_at);
-  const double at_worst =
-      count / static_cast<double>(std::min(facts.looked_at, facts.records_to_train()));
-  if (at_worst <= bad.most_share || count > bad.most_share * static_cast<double>(facts.looked_at))
-    return;
-  bad.most_share = std::min(1.0, std::ceil(at_worst * 20.0) / 20.0);
-  proposal.reasons["data.bad_samples.most_share"] = "all of them may be among those to train on";
+  const double share =
+      static_cast<double>(proposal.bad.count) / static_cast<double>(facts.looked_at);
+  const double room = std::min(0.5, std::ceil(3.0 * worst_share(facts) * 20.0) / 20.0);
+  if (share > bad.most_share || room <= bad.most_share) return;
+  bad.most_share = room;
+  proposal.reasons["data.bad_samples.most_share"] =
+      "few records or classes: an epoch may come to more of them than they are of all";
 }
 
 // Of powers of two the largest that lets an epoch have 20 steps; no more than there are.

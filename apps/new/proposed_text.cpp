@@ -7,6 +7,7 @@
 #include <headrace/engine/base/nearest.h>
 #include <headrace/engine/base/printable.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <optional>

@@ -144,7 +144,11 @@ ExitCode evaluate(const EvaluateOptions& options, const std::vector<Job>& jobs,
                                             ensemble, team, *evaluation);
   if (report.samples == 0)
     throw DataError("[evaluate] " + (own ? "the run's own test" : options.data.string()) +
-                    " must hold samples, got none");
+                    " must hold samples, got none" +
+                    (report.unread > 0
+                         ? " that can be read; the first is " +
+                               evaluation->members.front().unread.first + ", its cause is above"
+                         : std::string()));
   if (const std::string seen = seen_text(report); !seen.empty())
     log_data(headrace::LogLevel::warning, seen);
   if (own && !report.seen)

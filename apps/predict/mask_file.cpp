@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -91,7 +92,21 @@ void MaskFolder::write(const std::string& picture, std::span<const std::byte> pn
 }
 
 void MaskFolder::leave_out(const std::string& picture) {
-  fs::remove(file_of(picture));
+  left_out_.push_back(file_of(picture));
+}
+
+void MaskFolder::finish() {
+  for (const fs::path& file : left_out_) {
+    std::error_code none;
+    std::error_code failed;
+    if (!fs::exists(fs::symlink_status(file, none))) continue;
+    if (fs::is_directory(file, none) || !fs::remove(file, failed))
+      throw ResourceError(fmt::format(
+          "[predict] {}: must go, since its picture has no mask, and cannot be removed ({}); "
+          "remove it, or name another folder",
+          file.string(), failed ? failed.message() : "it is a folder"));
+  }
+  left_out_.clear();
 }
 
 }  // namespace headrace::inline v1::app

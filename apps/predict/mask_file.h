@@ -35,8 +35,10 @@ class MaskFolder {
   /// Writes the mask of a picture of that name, whole or not at all. Throws DataError where the
   /// name leads out of the folder, or another picture's mask has the same; ResourceError.
   void write(const std::string& picture, std::span<const std::byte> png);
-  /// There is no mask of this picture, nor one that lay there before. Throws likewise.
+  /// There is no mask of this picture. Throws likewise.
   void leave_out(const std::string& picture);
+  /// Removes what lay there before of those that have none. Throws ResourceError.
+  void finish();
 
   /// Pictures of which it was told.
   std::int64_t count() const { return static_cast<std::int64_t>(written_.size()); }
@@ -46,6 +48,7 @@ class MaskFolder {
 
   std::filesystem::path folder_;
   std::set<std::filesystem::path> written_;
+  std::vector<std::filesystem::path> left_out_;
 };
 
 }  // namespace headrace::inline v1::app

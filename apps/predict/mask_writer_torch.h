@@ -26,12 +26,14 @@ class MaskWriter {
       : recipe_(recipe), folder_(std::move(folder)), format_(std::move(format)) {}
 
   /// Scores `[N, C, h, w]` with their origins; absent rows are left out, and what could not be read
-  /// has no mask, nor one of before. Throws ConfigError for
+  /// has no mask. Throws ConfigError for
   /// scores of another kind, and what MaskFolder throws.
   void add(const training::Cases& cases, std::span<const training::TensorMap> fitted);
 
   /// Pictures, those that have no mask among them.
   std::int64_t count() const { return folder_.count(); }
+  /// Removes masks of before of those that have none now.
+  void finish() { folder_.finish(); }
   /// Pictures that have no mask, since a score of them is NaN.
   const training::NoNumbers& no_numbers() const { return nothing_; }
 

@@ -15,6 +15,7 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace headrace::inline v1::app {
@@ -39,6 +40,7 @@ class PredictCommand {
     look([&](const training::Cases& cases) { writer.add(cases, fitted_); });
     const std::int64_t read = writer.count() - unread_.cases;
     require_some(read);
+    writer.finish();
     return done(read, "masks in " + options_.output.string(), writer.no_numbers());
   }
 
@@ -50,9 +52,9 @@ class PredictCommand {
     const ResultFile output(options_.output, "[predict] --output", {options_.data});
     std::optional<PredictionText> text;
     look([&](const training::Cases& cases) { add(text, cases); });
+    if (text) output.write(text->text());
     const std::int64_t read = text ? text->cases() - unread_.cases : 0;
     require_some(read);
-    output.write(text->text());
     return done(read, options_.output.string(),
                 {.cases = text->without_class(), .first = text->first_without()});
   }
@@ -71,8 +73,13 @@ class PredictCommand {
     training::predict_together(ensemble_.recipe(), team_.voters(), loader, pass);
   }
 
+  // Data that are gone as a whole are no bad records.
   void count_unread(const training::Cases& cases) {
     if (cases.unread.empty()) return;
+    std::error_code failed;
+    if (!fs::exists(options_.data, failed))
+      throw ResourceError("[predict] " + options_.data.string() +
+                          ": is there no longer; bring it back, and predict again");
     const std::int64_t row = cases.unread.front();
     const std::string& file = cases.origins.at(static_cast<std::size_t>(row)).file;
     if (unread_.cases == 0)

@@ -123,10 +123,26 @@ class Look {
       throw DataError(text +
                       ", or set data.bad_samples.rule: replace, with which figures are of "
                       "the others");
+    if (!check_.may_be_gone) require_some();
     log_data(headrace::LogLevel::warning, text + "; figures are of the others");
   }
 
  private:
+  // A part of which nothing can be read would be found out by its first evaluation.
+  void require_some() const {
+    std::map<std::string_view, std::size_t> sound;
+    for (const Judged& one : all_)
+      ++sound[one.part];
+    for (const auto& [place, cause] : bad_) {
+      const Judged& one = all_[place];
+      if (--sound[one.part] > 0) continue;
+      throw DataError(
+          fmt::format("[data] records of the {} must be such as can be read, none can, {} for one: "
+                      "{}; mend them, or leave that part out",
+                      one.part, one.labelled->origin(one.row), cause));
+    }
+  }
+
   std::filesystem::path kept_in() const {
     if (check_.listings.empty()) return {};
     std::set<std::string> names;

@@ -12,6 +12,7 @@ namespace headrace::inline v1::app {
 struct JudgedCheck {
   DecodeSettings decode{};
   bool must_be_sound = true;         ///< one that cannot be read is an error, and no warning
+  bool may_be_gone = false;          ///< so is a part of which none can, unless this is set
   std::filesystem::path listings{};  ///< keeps which files were sound; empty: nothing is kept
   std::chrono::nanoseconds most = std::chrono::minutes(2);  ///< that FileCheck::quick may take
 };

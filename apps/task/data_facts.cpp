@@ -38,14 +38,20 @@ std::string record_line(const DataFacts& facts) {
 }
 
 void add_bad_lines(std::vector<std::string>& lines, const DataFacts& facts) {
-  if (facts.bad.empty()) return lines.push_back("no bad file among those read");
-  lines.push_back(
-      fmt::format("{} of the {} read cannot be{}: others take their place in training, "
-                  "figures leave them out (data.bad_samples)",
-                  facts.bad.size(), facts.looked_at,
-                  facts.array ? "" : ", \"headrace inspect\" names them all"));
-  for (std::size_t i = 0; i < std::min<std::size_t>(facts.bad.size(), 3); ++i)
-    lines.push_back("bad: " + printable(facts.bad[i]));
+  if (facts.bad.empty() && facts.judged_bad.empty())
+    return lines.push_back("no bad file among those read");
+  const auto add = [&](const std::vector<std::string>& bad, std::int64_t of, const char* what) {
+    if (bad.empty()) return;
+    lines.push_back(
+        fmt::format("{} of the {}{} read cannot be; data.bad_samples says what becomes "
+                    "of them",
+                    bad.size(), of, what));
+    for (std::size_t i = 0; i < std::min<std::size_t>(bad.size(), 3); ++i)
+      lines.push_back("bad: " + printable(bad[i]));
+  };
+  add(facts.bad, facts.looked_at, "");
+  add(facts.judged_bad, facts.judged_looked_at, " of validation and test");
+  if (!facts.array) lines.push_back("\"headrace inspect\" names them all");
 }
 
 }  // namespace

@@ -25,8 +25,10 @@ struct DataFacts {
   FoundData found{};
   std::int64_t records = 0;  ///< to train on, before some are set apart
   std::int64_t looked_at = 0;
-  std::vector<std::string> bad{};  ///< of those looked at: file and why
-  std::int64_t dim = 0;            ///< pictures of 16 bits, of which no value has more than 12
+  std::vector<std::string> bad{};         ///< of those looked at: file and why
+  std::int64_t judged_looked_at = 0;      ///< of a validation and a test of their own
+  std::vector<std::string> judged_bad{};  ///< of these
+  std::int64_t dim = 0;  ///< pictures of 16 bits, of which no value has more than 12
   std::vector<std::pair<std::string, std::int64_t>> classes{};  ///< with their records
   std::vector<std::string> of_masks{};  ///< what is to be said of masks, a sentence each
   MaskSettings mask{};                  ///< what the values of masks seem to mean

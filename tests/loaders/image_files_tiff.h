@@ -28,11 +28,10 @@ struct TiffSpec {
   int orientation = 1;
   std::vector<std::uint16_t> extra = {EXTRASAMPLE_UNASSALPHA};  ///< of samples beyond the colours
   int pages = 1;
+  int grow = 0;                             ///< rows of the further pages that the first has not
   int depth = 1;                            ///< ImageDepth
   std::uint32_t further = 0;                ///< what the pages behind the first are
   std::vector<std::uint16_t> palette = {};  ///< red values, then green, then blue
-  std::string description = {};             ///< ImageDescription
-  int grow = 0;                             ///< rows of the further pages that the first has not
 };
 
 namespace tiff_parts {
@@ -114,8 +113,6 @@ inline void tiff_tags(TIFF* tiff, const TiffSpec& spec) {
     TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, static_cast<unsigned>(spec.extra.size()),
                  spec.extra.data());
   if (spec.depth > 1) TIFFSetField(tiff, TIFFTAG_IMAGEDEPTH, spec.depth);
-  if (!spec.description.empty())
-    TIFFSetField(tiff, TIFFTAG_IMAGEDESCRIPTION, spec.description.c_str());
   if (spec.predictor != 1) TIFFSetField(tiff, TIFFTAG_PREDICTOR, spec.predictor);
   if (!spec.palette.empty()) {
     const std::size_t third = spec.palette.size() / 3;

@@ -6,7 +6,9 @@
 
 #include <cstdarg>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
+#include <utility>
 
 #include <doctest/doctest.h>
 
@@ -36,6 +38,41 @@ std::string tiff_failure(const Bytes& file) {
     return error.what();
   }
   return "";
+}
+
+/// 40 x 30 grey pixels and more planes behind them, whose directory comes first, as ImageJ and
+/// tifffile write it; then some bytes of another kind.
+Bytes plain_tiff(const std::string& description, int planes, std::size_t more = 0) {
+  constexpr std::uint32_t plane = 40 * 30;
+  const std::string text = description + std::string(200 - description.size(), '\0');
+  std::string file("II*\0\x8\0\0\0\xa\0", 10);
+  const auto whole = [&](std::uint32_t value, int bytes) {
+    for (int i = 0; i < bytes; ++i)
+      file += static_cast<char>(value >> (8 * i));
+  };
+  const std::uint32_t behind = 10 + 10 * 12 + 4;
+  for (const auto& [tag, value] :
+       std::initializer_list<std::pair<std::uint32_t, std::uint32_t>>{{256, 40},
+                                                                      {257, 30},
+                                                                      {258, 8},
+                                                                      {259, 1},
+                                                                      {262, 1},
+                                                                      {270, behind},
+                                                                      {273, behind + 200},
+                                                                      {277, 1},
+                                                                      {278, 30},
+                                                                      {279, plane}}) {
+    whole(tag, 2);
+    whole(tag == 270 ? 2 : 4, 2);  // ASCII, else LONG
+    whole(tag == 270 ? 200 : 1, 4);
+    whole(value, 4);
+  }
+  whole(0, 4);
+  file += text;
+  file.append(plane * static_cast<std::size_t>(planes), 'x');
+  file.append(more, 'm');
+  const auto* first = reinterpret_cast<const std::byte*>(file.data());
+  return {first, first + file.size()};
 }
 
 /// Rows of three-channel pixels with a fourth channel put in.
@@ -83,40 +120,38 @@ TEST_CASE("a picture of several pages is refused, its smaller copies and masks a
         "as a volume");
     const TiffSpec page{.tile = tile, .pages = 2, .further = FILETYPE_PAGE};
     CHECK(tiff_failure(test::encode_tiff(page, pixels)) != "");
-    for (const std::uint32_t kind : {FILETYPE_REDUCEDIMAGE, FILETYPE_MASK}) {
-      const TiffSpec spec{.tile = tile, .pages = 4, .further = kind};
-      CHECK(whole_tiff(test::encode_tiff(spec, pixels)) == pixels);
-    }
+    const TiffSpec masks{.tile = tile, .pages = 4, .further = FILETYPE_MASK};
+    CHECK(whole_tiff(test::encode_tiff(masks, pixels)) == pixels);
   }
 }
 
-TEST_CASE("planes behind the one directory are told of in its description, and refused") {
-  const Pixels pixels = test::picture(40, 30, 3);
-  const auto described = [&](std::string text) {
-    return tiff_failure(test::encode_tiff({.description = std::move(text)}, pixels));
+TEST_CASE("planes behind that of the one directory are refused, told of or not") {
+  const auto failure = [](const std::string& description, int planes) {
+    return tiff_failure(plain_tiff(description, planes));
   };
-  for (const char* stack :
-       {"ImageJ=1.53t\nimages=5\nslices=5\nloop=false\n", "ImageJ=1.11a\nimages=99999999999\n",
-        R"({"shape": [5, 30, 40, 3], "truncated": true})"}) {
-    CAPTURE(stack);
-    CHECK(described(stack).starts_with("TIFF: a picture must have one page, got more"));
+  const std::string stack = "ImageJ=1.53t\nimages=5\nslices=5\nloop=false\n";
+  for (const std::string& told :
+       {stack, std::string("ImageJ=1.11a\nimages=99999999999\n"),
+        std::string(R"({"shape": [5, 30, 40], "truncated":true})"), std::string("my stack")}) {
+    CAPTURE(told);
+    CHECK(failure(told, 5).starts_with("TIFF: a picture must have one page, got more"));
+    CHECK(failure(told, 1).empty());  // a slice that kept its stack's description
   }
-  for (const char* one :
-       {"ImageJ=1.53t\nunit=um\n", "ImageJ=1.53t\nimages=1\n", "two images=2", "images=2\n",
-        R"({"shape": [30, 40, 3]})", R"({"shape": [1, 30, 40, 3], "truncated": false})"}) {
-    CAPTURE(one);
-    CHECK(described(one).empty());
-  }
+  CHECK(tiff_failure(plain_tiff(stack, 5, 100)) != "");
+  CHECK(tiff_failure(plain_tiff("my stack", 1, 5000)).empty());  // metadata of some program
 }
 
-TEST_CASE("a small copy that stands before its picture is not taken for it") {
-  const Pixels pixels = test::picture(40, 30, 3);
-  const TiffSpec copies{.pages = 2, .further = FILETYPE_REDUCEDIMAGE};
-  TiffSpec grown = copies;
-  grown.grow = 8;
-  CHECK(tiff_failure(test::encode_tiff(copies, pixels)).empty());
-  CHECK(tiff_failure(test::encode_tiff(grown, pixels))
-            .starts_with("TIFF: a picture must have one page, got more"));
+TEST_CASE("only what is smaller than its picture is a smaller copy of it") {
+  const auto failure = [](std::uint32_t further, int grow) {
+    const TiffSpec spec{.height = 30, .pages = 2, .grow = grow, .further = further};
+    return tiff_failure(test::encode_tiff(spec, test::picture(40, 40, 3)));
+  };
+  for (const int grow : {0, 8})
+    CHECK(failure(FILETYPE_REDUCEDIMAGE, grow)
+              .starts_with("TIFF: a picture must have one page, got more"));
+  CHECK(failure(FILETYPE_REDUCEDIMAGE, -8).empty());
+  CHECK(failure(FILETYPE_MASK, 0).empty());
+  CHECK(failure(FILETYPE_MASK, 8) != "");
 }
 
 TEST_CASE("colour TIFF files come back as written, whatever their blocks and compression") {

@@ -49,13 +49,16 @@ TEST_CASE("figures come back with infinities, and with what is no number") {
 
 TEST_CASE("a recipe's notes may have any name") {
   const headrace::test::TemporaryFolder folder;
-  const std::map<std::string, std::string> notes{
-      {"epoch", "of the year 2000"}, {"fitted", "well"}, {"selected_by", "hand"}};
+  const std::map<std::string, std::string> notes{{"epoch", "of the year 2000"},
+                                                 {"fitted", "well"},
+                                                 {"selected_by", "hand"},
+                                                 {"unread", "books"}};
   write_best_weights(folder.path() / "w", {.weights = {{"w", at::ones({2})}},
                                            .stage = 1,
                                            .epoch = 4,
                                            .selected_by = "accuracy",
                                            .validation = {{"accuracy", .5}},
+                                           .unread = "1 of 3",
                                            .notes = notes});
   const BestWeights read = read_best_weights(folder.path() / "w");
   CHECK((read.notes == notes));
@@ -63,6 +66,7 @@ TEST_CASE("a recipe's notes may have any name") {
   CHECK(read.epoch == 4);
   CHECK(read.selected_by == "accuracy");
   CHECK((read.validation == Figures{{"accuracy", .5}}));
+  CHECK(read.unread == "1 of 3");
 }
 
 TEST_CASE("weights of other programs are weights, and a damaged header is refused") {

@@ -123,6 +123,7 @@ void write_best_weights(const std::filesystem::path& path, const BestWeights& be
   note("selected_by", best.selected_by);
   note("validation", from_figures(best.validation).dump());
   note("fitted", from_tensors(best.fitted).dump());
+  if (!best.unread.empty()) note("unread", best.unread);
   write_safetensors(path, file);
 }
 
@@ -137,6 +138,7 @@ BestWeights read_best_weights(const std::filesystem::path& path) {
     best.selected_by = take(best.notes, "selected_by");
     best.validation = to_figures(json::parse(take(best.notes, "validation")));
     best.fitted = to_tensors(json::parse(take(best.notes, "fitted")));
+    if (best.notes.contains(std::string(ours) + "unread")) best.unread = take(best.notes, "unread");
   } catch (const std::exception& error) {
     throw CheckpointError("[weights] " + path.string() +
                           ": the header cannot be read: " + error.what());

@@ -18,13 +18,14 @@ struct BestWeights {
   std::int64_t epoch = -1;       ///< of that stage, from 0
   std::string selected_by = {};  ///< a figure of the validation; empty: nothing was validated
   Figures validation = {};
-  TensorMap fitted = {};                          ///< by that validation's metric
+  std::string unread = {};  ///< `UnreadRecords::words` of that validation; empty: all were read
+  TensorMap fitted = {};    ///< by that validation's metric
   std::map<std::string, std::string> notes = {};  ///< see `Recipe::notes`
 };
 
 /// Writes a safetensors file of the weights, under the network's names, whose header holds the rest
 /// as text: notes by their names, "headrace.stage", ".epoch" and ".selected_by", ".validation" and
-/// ".fitted" as JSON. Atomic. Throws `CheckpointError`.
+/// ".fitted" as JSON, ".unread" where there is one. Atomic. Throws `CheckpointError`.
 HEADRACE_API void write_best_weights(const std::filesystem::path& path, const BestWeights& best);
 
 /// Reads such a file, or a checkpoint, whose weights are those of its moment. Of any other

@@ -161,12 +161,15 @@ void Trainer::Loop::judge(EpochReport& report) {
 
 // Its tensors are those of the save that follows.
 void Trainer::Loop::keep_best(const EpochReport& report) {
-  unsaved_best_ = BestWeights{.stage = options_.stage,
-                              .epoch = report.epoch,
-                              .selected_by = selection_.figure,
-                              .validation = report.validation->figures,
-                              .fitted = fitted_,
-                              .notes = options_.notes};
+  const UnreadRecords& unread = report.validation->unread;
+  unsaved_best_ = BestWeights{
+      .stage = options_.stage,
+      .epoch = report.epoch,
+      .selected_by = selection_.figure,
+      .validation = report.validation->figures,
+      .unread = unread.cases > 0 ? unread.words(report.validation->samples) : std::string(),
+      .fitted = fitted_,
+      .notes = options_.notes};
 }
 
 }  // namespace headrace::inline v1::training

@@ -16,6 +16,9 @@ namespace headrace::inline v1::detail {
 namespace {
 
 constexpr std::size_t most_tiff_memory = std::size_t{1} << 30;
+constexpr const char* several_pages =
+    "a picture must have one page, got more; save each page as a file, or learn from it as a "
+    "volume";
 
 using Callbacks = TiffCallbacks<TiffFile>;
 
@@ -27,11 +30,11 @@ bool is_allowed(unsigned compression) {
   return std::find(std::begin(allowed), std::end(allowed), compression) != std::end(allowed);
 }
 
-/// Whether planes follow that of the one directory: as ImageJ keeps large stacks, and tifffile with
-/// truncate=True.
+/// Whether a description is of several planes, which may follow that of the one directory: as
+/// ImageJ keeps large stacks, and tifffile with truncate=True.
 bool tells_of_planes(std::string_view description) {
   if (description.starts_with('{'))
-    return description.find("\"truncated\": true") != std::string_view::npos;
+    return description.find("\"truncated\"") != std::string_view::npos;
   constexpr std::string_view key = "\nimages=";
   const std::size_t at = description.find(key);
   if (!description.starts_with("ImageJ=") || at == std::string_view::npos) return false;
@@ -107,6 +110,7 @@ TiffLayout TiffFile::read_layout() {
                    : std::min<std::uint32_t>(block_height, static_cast<std::uint32_t>(height)));
   layout.block_bytes = block_bytes;
   check_blocks(layout);
+  check_planes(layout);
   return layout;
 }
 
@@ -118,13 +122,7 @@ void TiffFile::check_pages() {
   if (tag<std::uint32_t>(TIFFTAG_IMAGEDEPTH, 1) > 1 ||
       (TIFFGetField(handle_, metamorph, &planes, &data) == 1 && planes > 1))
     fail("a picture must have one slice, got more; save each slice as a file");
-  constexpr const char* several =
-      "a picture must have one page, got more; save each page as a file, or learn from it as a "
-      "volume";
-  if (TIFFLastDirectory(handle_) != 0) {
-    if (tells_of_planes(tag<const char*>(TIFFTAG_IMAGEDESCRIPTION, ""))) fail(several);
-    return;
-  }
+  if (TIFFLastDirectory(handle_) != 0) return;
   constexpr std::uint32_t extra = FILETYPE_REDUCEDIMAGE | FILETYPE_MASK;
   const auto sides = [&] {
     return std::pair(tag<std::uint32_t>(TIFFTAG_IMAGEWIDTH, 0),
@@ -133,12 +131,34 @@ void TiffFile::check_pages() {
   const auto [width, height] = sides();
   while (TIFFLastDirectory(handle_) == 0) {
     if (TIFFReadDirectory(handle_) != 1) fail("broken directories");
+    const auto kind = tag<std::uint32_t>(TIFFTAG_SUBFILETYPE, 0);
     const auto [further_width, further_height] = sides();
-    if ((tag<std::uint32_t>(TIFFTAG_SUBFILETYPE, 0) & extra) == 0 || further_width > width ||
-        further_height > height)
-      fail(several);
+    const bool larger = further_width > width || further_height > height;
+    const bool smaller = further_width < width || further_height < height;
+    if (larger || (kind & extra) == 0 || ((kind & FILETYPE_MASK) == 0 && !smaller))
+      fail(several_pages);
   }
   if (TIFFSetDirectory(handle_, 0) != 1) fail("broken directories");
+}
+
+/// Of one directory, as they lie in the file: whole planes behind its own, told of or to the byte.
+void TiffFile::check_planes(const TiffLayout& layout) {
+  constexpr std::uint64_t no_metadata = 1024;
+  if (layout.tiled || TIFFLastDirectory(handle_) == 0 ||
+      tag<std::uint16_t>(TIFFTAG_COMPRESSION, COMPRESSION_NONE) != COMPRESSION_NONE)
+    return;
+  const std::uint64_t plane = TIFFScanlineSize64(handle_) *
+                              static_cast<std::uint64_t>(layout.height) *
+                              static_cast<std::uint64_t>(layout.planes ? layout.samples : 1);
+  const std::uint32_t last = TIFFNumberOfStrips(handle_) - 1;
+  const std::uint64_t begin = TIFFGetStrileOffset(handle_, 0);
+  const std::uint64_t end =
+      TIFFGetStrileOffset(handle_, last) + TIFFGetStrileByteCount(handle_, last);
+  if (end < begin || end - begin != plane || end > bytes.size() || plane == 0) return;
+  const std::uint64_t behind = bytes.size() - end;
+  const bool told = tells_of_planes(tag<const char*>(TIFFTAG_IMAGEDESCRIPTION, ""));
+  if (behind >= plane && (told || (behind % plane == 0 && plane >= no_metadata)))
+    fail(several_pages);
 }
 
 /// One sample beyond the colours may be alpha, which is left out as PNG's is.

@@ -61,6 +61,7 @@ class TiffFile {
   void check_kind(const TiffLayout& layout);
   void check_bands(const TiffLayout& layout, int needed);
   void check_pages();
+  void check_planes(const TiffLayout& layout);
 
   ::tiff* handle_ = nullptr;
 };

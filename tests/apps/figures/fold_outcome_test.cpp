@@ -219,7 +219,10 @@ TEST_CASE("records of the test that no figure knows are said of folds and of eve
   CHECK(app::results_text({one}, {vote, vote}).ends_with("\n  test: " + words));
   one.unread = words;
   CHECK(app::results_text({one}).find("  test: " + words + '\n') != std::string::npos);
+  one.unread_validation = words;
+  CHECK(app::results_text({one}).find("  validation: " + words + '\n') != std::string::npos);
   const test::TemporaryFolder folder;
   app::write_fold_outcome(folder.path(), one);
   CHECK(app::read_fold_outcome(folder.path())->unread == words);
+  CHECK(app::read_fold_outcome(folder.path())->unread_validation == words);
 }

@@ -148,10 +148,17 @@ TEST_CASE("a picture that cannot be read costs its own mask alone, also one of b
                            "predict: 1 of 3 records could not be read, the first b.png"})
     CHECK_MESSAGE(contains(finished.err, said), finished.err);
   CHECK_FALSE(fs::exists(job.path() / "out/b.png"));
+  fs::create_directories(job.path() / "out/b.png/kept");
+  const Finished folder = job.predict("some", {"--output", "out", "--overwrite"});
+  CHECK(folder.status == 4);
+  CHECK_MESSAGE(contains(folder.err, "cannot be removed (it is a folder)"), folder.err);
+  fs::remove_all(job.path() / "out/b.png");
   CHECK(content_of(job.path() / "out/c.png") == mask);
   for (const char* name : {"a.png", "c.png"})
     fs::remove(job.path() / "some" / name);
-  const Finished none = job.predict("some", {"--output", "none"});
+  std::ofstream(job.path() / "out/b.png") << "drawn before";
+  const Finished none = job.predict("some", {"--output", "out", "--overwrite"});
+  CHECK(content_of(job.path() / "out/b.png") == "drawn before");
   CHECK(none.status == 3);
   CHECK_MESSAGE(contains(none.err, "got none that can be read; the first is b.png"), none.err);
 }

@@ -116,6 +116,17 @@ TEST_CASE("a file to judge that is cut off is refused before the first step, by 
   }
 }
 
+TEST_CASE(
+    "a part of which nothing can be read is refused under every rule, but of a run that goes on") {
+  JudgedPictures pictures;
+  for (const char* name : {"cat", "dog"})
+    for (const fs::directory_entry& file : fs::directory_iterator(pictures.root / "test" / name))
+      fs::resize_file(file, 40);
+  require_words(pictures.look({.must_be_sound = false}),
+                "[data] records of the test must be such as can be read, none can, ");
+  CHECK(pictures.look({.must_be_sound = false, .may_be_gone = true}).empty());
+}
+
 TEST_CASE("only what the decoder refuses is refused") {
   JudgedPictures pictures;
   test::Bytes odd = judged_jpeg(60);
