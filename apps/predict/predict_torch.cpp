@@ -81,9 +81,10 @@ class PredictCommand {
       throw ResourceError("[predict] " + options_.data.string() +
                           ": is there no longer; bring it back, and predict again");
     const std::int64_t row = cases.unread.front();
-    const std::string& file = cases.origins.at(static_cast<std::size_t>(row)).file;
-    if (unread_.cases == 0)
-      unread_.first = file.empty() ? "sample " + std::to_string(cases.first + row) : file;
+    const auto place = static_cast<std::size_t>(row);
+    if (unread_.cases == 0 && place < cases.origins.size())
+      unread_.first = cases.origins[place].file;
+    if (unread_.first.empty()) unread_.first = "sample " + std::to_string(cases.first + row);
     unread_.cases += std::ssize(cases.unread);
   }
 
