@@ -18,7 +18,7 @@ struct MaskCount {
   std::int64_t inner = 0;    ///< of them: all eight neighbours are of the same
   std::int64_t between = 0;  ///< one neighbour is lower, another higher, in one channel of a colour
 
-  MaskCount& operator+=(const MaskCount& more);
+  HEADRACE_API MaskCount& operator+=(const MaskCount& more);
   friend bool operator==(const MaskCount&, const MaskCount&) = default;
 };
 

@@ -153,19 +153,26 @@ TEST_CASE("a gallery keeps the worst, the worst first, and some from all over th
   CHECK(gallery.some[1].badness == 0.0);
 }
 
-TEST_CASE("a picture whose scores are NaN has no mask, nor one from before, and is named") {
+TEST_CASE(
+    "a picture that is unread or has NaN among its scores has no mask, at the end none of before") {
   const test::TemporaryFolder folder;
-  std::ofstream(folder.path() / "b.png") << "of another network";
+  for (const char* name : {"b.png", "d.png"})
+    std::ofstream(folder.path() / name) << "of another network";
   const Largest recipe;
   app::MaskWriter writer(recipe, app::MaskFolder(folder.path(), true), {.values = {0, 1}});
-  at::Tensor scores = at::full({3, 2, 4, 4}, 0.5);
+  at::Tensor scores = at::full({4, 2, 4, 4}, 0.5);
   scores[1][0][2][3] = std::nan("");
-  training::Cases cases{.scores = scores,
-                        .origins = {{.file = "a.jpg"}, {.file = "b.jpg"}, {.file = "c.jpg"}}};
-  cases.example.picture_sizes = at::full({3, 2}, 6, at::kLong);
+  training::Cases cases{
+      .scores = scores,
+      .origins = {{.file = "a.jpg"}, {.file = "b.jpg"}, {.file = "c.jpg"}, {.file = "d.jpg"}},
+      .unread = {3}};
+  cases.example.picture_sizes = at::full({4, 2}, 6, at::kLong);
   writer.add(cases, {});
+  CHECK(std::filesystem::exists(folder.path() / "b.png"));
+  writer.finish();
   CHECK(std::filesystem::exists(folder.path() / "a.png"));
   CHECK_FALSE(std::filesystem::exists(folder.path() / "b.png"));
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "d.png"));
   CHECK(std::filesystem::exists(folder.path() / "c.png"));
   CHECK(writer.no_numbers().cases == 1);
   CHECK(writer.no_numbers().first == "b.jpg");
