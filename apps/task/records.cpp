@@ -152,11 +152,15 @@ void require_every_class(const LabelledSource& source, const SplitParts& member)
   const std::vector<std::int64_t> counts = count_classes(source, member.train);
   const auto none = std::find(counts.begin(), counts.end(), 0);
   if (none == counts.end()) return;
+  const bool from_one =
+      none == counts.begin() && std::find(none + 1, counts.end(), 0) == counts.end();
   throw DataError(fmt::format(
       "[data] {}: every class must have a record to train on, \"{}\" has none; give it more "
-      "records, or leave it out; labels that are whole numbers are those of the classes, from 0 "
-      "without a gap: write names for others (c1, c2)",
-      source.name(), source.classes()[static_cast<std::size_t>(none - counts.begin())]));
+      "records, or leave it out; {}",
+      source.name(), source.classes()[static_cast<std::size_t>(none - counts.begin())],
+      from_one ? "if labels count from 1, write each less 1, or names (c1, c2)"
+               : "labels that are whole numbers are those of the classes, from 0 without a gap: "
+                 "write names for others (c1, c2)"));
 }
 
 }  // namespace
