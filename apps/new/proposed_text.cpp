@@ -83,8 +83,9 @@ void set_keys(const DataQuestion& question, Fields& fields, Reasons& reasons) {
 
 // At how many records that cannot be read a training would end.
 void require_few_bad(const BadSampleSettings& rule, const BadRecords& bad) {
-  const auto most =
-      rule.rule == BadSamples::Rule::fail ? 0.0 : rule.most_share * static_cast<double>(bad.of);
+  double most = rule.most_share * static_cast<double>(bad.of);
+  if (rule.most > 0) most = std::min(most, static_cast<double>(rule.most));
+  if (rule.rule == BadSamples::Rule::fail) most = 0.0;
   if (static_cast<double>(bad.count) <= most) return;
   throw DataError(fmt::format(
       "[data] at most {:.0f} of the {} records that were looked at may be bad "
