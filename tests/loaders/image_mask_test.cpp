@@ -300,6 +300,10 @@ TEST_CASE("masks that cannot be right are refused by name") {
   CHECK(failure(op, image, deep_png(30, 40, coordinate_labels(30, 40)))
             .find("must have the sides of its picture as it is shown, 30 x 40, got 40 x 30") !=
         std::string::npos);
+  const Bytes turned =
+      test::with_orientation(test::encode_jpeg({.width = 40, .height = 30}, Pixels(3600)), 6);
+  CHECK(failure(op, turned, deep).find("it is drawn on the picture before EXIF turns it") !=
+        std::string::npos);
   CHECK(failure(op, image, image).find("this file has colours") != std::string::npos);
   CHECK(failure(op, image, Bytes{}).find("mask \"mask\": image must be") == 0);
 }

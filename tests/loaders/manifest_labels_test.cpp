@@ -198,6 +198,9 @@ TEST_CASE("labels that cannot be right are refused by line") {
       data.refusal("image,a,b\n0.png,0,1\n1.png,0,2\n", {.columns = {.labels = {"a", "b"}}}),
       "m.csv:3: b must be 0 or 1, got \"2\""));
   CHECK(contains(data.refusal("image,group\n0.png,\n"), "m.csv:2: group must be a name"));
+  CHECK(contains(data.refusal("image,label\n0.png,1\n1.png,-1\n"),
+                 "m.csv: labels that are whole numbers must be 0 or more, got -1"));
+  CHECK(contains(data.refusal("image,label\n0.png,7\n1.png,007\n"), "are one number in two ways"));
   CHECK(contains(
       data.refusal("{\"image\": \"0.png\", \"label\": [\"a\"]}\n", by_semicolon, "m.jsonl"),
       "label must be text or a whole number, got array"));
