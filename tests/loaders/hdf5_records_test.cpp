@@ -1,7 +1,9 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/hdf5/hdf5_datasets.h>
 #include <headrace/loaders/hdf5/hdf5_records.h>
 #include <headrace/loaders/hdf5/hdf5_writer.h>
 #include <headrace/tests/loaders/gathered.h>
+#include <headrace/tests/loaders/hdf5_files.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <array>
@@ -106,6 +108,28 @@ TEST_CASE("an array of strings names the classes, too") {
     CHECK(Hdf5Records(options).classes() ==
           (variable ? Names{"left", "right, too"} : Names{"left", "up"}));
   }
+}
+
+TEST_CASE("each dataset of a file says what it is, or why it cannot be read") {
+  const Data data;
+  {
+    const H5::H5File file((data.root / "a.h5").string(), H5F_ACC_RDWR);
+    H5::CompType pair(std::size_t{8});
+    pair.insertMember("a", 0, H5::PredType::STD_I32LE);
+    const std::vector<char> zeros(64);
+    test::write(file, {"/pair", pair, {4}}, zeros.data(), pair);
+    test::write(file, {"/one", H5::PredType::STD_U8LE, {}}, zeros.data(),
+                H5::PredType::NATIVE_UINT8);
+    const H5::StrType text(H5::PredType::C_S1, 8);
+    test::write(file, {"/names", text, {4}}, zeros.data(), text);
+  }
+  const auto said = [&](const std::string& path) {
+    return to_string(hdf5_dataset_facts(data.root / "a.h5", {path}).front());
+  };
+  CHECK(said("/x") == "float32 [4, 2]");
+  CHECK(said("/names") == "strings [4]");
+  CHECK(said("/pair") == "datatype is compound");
+  CHECK(said("/one") == "has no axis of rows");
 }
 
 TEST_CASE("datasets that are not there or do not fit together are refused by name") {

@@ -128,6 +128,7 @@ TEST_CASE("an OME-TIFF of several images, files or time points is refused by its
   check_has(described(6, "<OME><Image><Pixels/></Image><Image><Pixels/></Image></OME>"),
             "OME-TIFF must describe one image, got 2; save each as a file of its own");
   check_has(described(6, "<OME><BinaryOnly MetadataFile=\"x\"/></OME>"), "lies in another file");
+  check_has(described(6, "<ome:OME><ome:Image/></ome:OME>"), "lies in another file");
   check_has(described(6, ome("", "XYCZT", "SizeC=\"2\" SizeZ=\"0\" SizeT=\"1\"")),
             "OME's SizeZ must be a whole number from 1 on, got \"0\"");
   check_has(described(6, ome("", "XYCZT", "SizeC=\"2\" SizeT=\"1\"")), "OME's SizeZ must be");
