@@ -11,9 +11,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <memory>
 #include <numeric>
 #include <optional>
-#include <tuple>
 
 #include <fmt/format.h>
 
@@ -53,18 +54,30 @@ void add_classes(DataFacts& facts, const LabelledSource& source) {
   facts.several_labels = source.multi_label();
 }
 
+// Parts that are given, by their sections.
+using GivenParts = std::map<std::string, std::shared_ptr<const LabelledSource>>;
+
+GivenParts open_parts(const DataFacts& facts, bool masks, const std::vector<std::string>& classes) {
+  const TaskData quiet{.listings = {}, .follow_links = facts.follow_links};
+  GivenParts parts;
+  if (facts.found.validation)
+    parts["data.validation"] =
+        open_set(*facts.found.validation, quiet, "data.validation", masks, classes).source;
+  if (facts.found.test)
+    parts["data.test"] = open_set(*facts.found.test, quiet, "data.test", masks, classes).source;
+  return parts;
+}
+
 // The masks of all parts.
-void add_masks(DataFacts& facts, const std::shared_ptr<const LabelledSource>& train, int threads) {
+void add_masks(DataFacts& facts, const std::shared_ptr<const LabelledSource>& train,
+               const GivenParts& given, int threads) {
   std::vector<std::shared_ptr<const ImageSource>> parts;
   const auto add = [&](const std::shared_ptr<const LabelledSource>& part) {
     parts.push_back(std::dynamic_pointer_cast<const ImageSource>(part));
   };
   add(train);
-  for (const auto& [section, part] : {std::pair("data.validation", &facts.found.validation),
-                                      std::pair("data.test", &facts.found.test)})
-    if (*part)
-      add(open_set(**part, {.listings = {}, .follow_links = facts.follow_links}, section, true)
-              .source);
+  for (const auto& [section, part] : given)
+    add(part);
   MaskFacts masks = look_at_masks(parts, threads);
   facts.mask = std::move(masks.settings);
   facts.of_masks = std::move(masks.lines);
@@ -115,13 +128,8 @@ void add_arrays(DataFacts& facts, const LabelledSource& source) {
 }
 
 // Of the parts that are given.
-void add_judged(DataFacts& facts, const LabelledSource& train, bool masks, SurveyOptions options) {
-  options.most = most_looked_at;
-  const TaskData quiet{.listings = {}, .follow_links = facts.follow_links};
-  for (const auto& [section, part] : {std::pair("data.validation", &facts.found.validation),
-                                      std::pair("data.test", &facts.found.test)}) {
-    if (!*part) continue;
-    const auto source = open_set(**part, quiet, section, masks, train.classes()).source;
+void add_judged(DataFacts& facts, const GivenParts& given, const SurveyOptions& options) {
+  for (const auto& [section, source] : given) {
     if (const auto* images = dynamic_cast<const ImageSource*>(source.get())) {
       const Survey found = survey(*images, options);
       facts.judged_looked_at += found.records;
@@ -133,7 +141,8 @@ void add_judged(DataFacts& facts, const LabelledSource& train, bool masks, Surve
 }
 
 // Why a part that is given cannot keep to a grouping; empty: it does.
-std::string beside_part(const LabelledSource& part, const FoundGroups& found, const char* section) {
+std::string beside_part(const LabelledSource& part, const FoundGroups& found,
+                        const std::string& section) {
   SharedGroups shared;
   try {
     shared = shared_groups(groups_by_name(found.pattern, record_names(part)), found.groups);
@@ -147,7 +156,7 @@ std::string beside_part(const LabelledSource& part, const FoundGroups& found, co
 
 // What names say of who belongs together, unless the data say it themselves. A pattern is proposed
 // where a division, or the parts that are given, can keep to it.
-void add_groups(DataFacts& facts, const LabelledSource& train, bool masks) {
+void add_groups(DataFacts& facts, const LabelledSource& train, const GivenParts& given) {
   facts.groups = !train.groups().empty();
   const std::vector<DataSplit> splits = train.splits();
   facts.splits = !splits.empty();
@@ -167,13 +176,9 @@ void add_groups(DataFacts& facts, const LabelledSource& train, bool masks) {
     return;
   }
   SplitSettings split;
-  for (const auto& [section, set, share] :
-       {std::tuple("data.validation", &facts.found.validation, &split.validation),
-        std::tuple("data.test", &facts.found.test, &split.test)}) {
-    if (!*set) continue;
-    *share = 0.0;
-    const TaskData quiet{.listings = {}, .follow_links = facts.follow_links};
-    const auto part = open_set(**set, quiet, section, masks, train.classes()).source;
+  if (facts.found.validation) split.validation = 0.0;
+  if (facts.found.test) split.test = 0.0;
+  for (const auto& [section, part] : given) {
     const std::string beside = beside_part(*part, *found, section);
     if (beside.empty()) continue;
     facts.of_names += beside;
@@ -218,11 +223,12 @@ DataFacts look_at_data(const DataQuestion& question, SurveyOptions options) {
   const TaskData quiet{.listings = {}, .follow_links = question.follow_links};
   const auto source = open_set(facts.found.train, quiet, "data.train", question.masks).source;
   facts.records = source->size();
-  add_groups(facts, *source, question.masks);
+  options.most = most_looked_at;
+  const GivenParts given = open_parts(facts, question.masks, source->classes());
+  add_groups(facts, *source, given);
   if (!question.masks) add_classes(facts, *source);
   if (const auto* images = dynamic_cast<const ImageSource*>(source.get())) {
-    if (question.masks) add_masks(facts, source, options.threads);
-    options.most = most_looked_at;
+    if (question.masks) add_masks(facts, source, given, options.threads);
     const Survey found = survey(*images, options);
     add_survey(facts, *images, found);
     if (question.masks && found.turned > 0)
@@ -233,7 +239,7 @@ DataFacts look_at_data(const DataQuestion& question, SurveyOptions options) {
   } else {
     add_arrays(facts, *source);
   }
-  add_judged(facts, *source, question.masks, options);
+  add_judged(facts, given, options);
   facts.cores = usable_cores();
   facts.memory = monitor::tightest_memory_limit(std::nullopt).bytes;
   facts.gpu = has_gpu();

@@ -187,8 +187,8 @@ std::shared_ptr<const Source> open_unlabelled_arrays(const fs::path& data, const
                                  .columns = {.path = like.columns.path},
                                  .follow_links = follow_links});
   if (is_hdf5(data)) {
-    const std::string name =
-        like.data.empty() ? find_datasets(data).data : require_dataset(data, like.data, "data");
+    const std::string name = like.data.empty() ? find_datasets(data).train.data
+                                               : require_dataset(data, like.data, "data");
     return std::make_shared<const Hdf5Records>(
         Hdf5RecordsOptions{.data = name,
                            .field = array_field,

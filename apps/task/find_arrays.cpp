@@ -1,8 +1,6 @@
 #include <headrace/apps/task/find_arrays.h>
 #include <headrace/apps/task/find_datasets.h>
 #include <headrace/engine/base/error.h>
-#include <headrace/engine/base/printable.h>
-#include <headrace/loaders/hdf5/hdf5_datasets.h>
 #include <headrace/loaders/hdf5/hdf5_records.h>
 #include <headrace/loaders/image/image_formats.h>
 #include <headrace/loaders/memory/npy_file.h>
@@ -10,11 +8,13 @@
 
 #include <algorithm>
 #include <fstream>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -49,33 +49,11 @@ DataSet set_of(const fs::path& file, const FoundDatasets& found) {
 }
 
 FoundData in_hdf5(const fs::path& file) {
-  FoundData found{.train = set_of(file, find_datasets(file))};
-  const auto part = [&](DataSplit split) -> std::optional<DataSet> {
-    const auto datasets = find_datasets(file, split);
-    if (!datasets || datasets->data == found.train.data) return std::nullopt;
-    return set_of(file, *datasets);
-  };
-  found.validation = part(DataSplit::validation);
-  found.test = part(DataSplit::test);
+  FoundFile in = find_datasets(file);
+  FoundData found{.train = set_of(file, in.train), .left_out = std::move(in.others)};
+  if (in.validation) found.validation = set_of(file, *in.validation);
+  if (in.test) found.test = set_of(file, *in.test);
   return found;
-}
-
-// "left out: /z float32 [100, 9]": the first of what no part has.
-std::string unused_datasets(const FoundData& found) {
-  constexpr std::size_t most = 6;
-  std::vector<std::string> used;
-  for (const DataSet* set : {&found.train, found.validation ? &*found.validation : nullptr,
-                             found.test ? &*found.test : nullptr})
-    if (set != nullptr) used.insert(used.end(), {set->data, set->labels, set->groups});
-  std::string text;
-  std::size_t count = 0;
-  for (const Hdf5DatasetFacts& one : hdf5_dataset_facts(found.train.file)) {
-    if (std::ranges::find(used, one.path) != used.end() || one.path.starts_with("/#")) continue;
-    if (++count <= most)
-      text += fmt::format("{}{} {}", text.empty() ? "left out: " : ", ", printable(one.path, 100),
-                          to_string(one));
-  }
-  return count > most ? text + fmt::format(" and {} more", count - most) : text;
 }
 
 // "train_x" with y for x: "train_y"; empty where x is no part of the name.
@@ -186,8 +164,13 @@ std::vector<std::string> describe_choice(const FoundData& found) {
                                                set.data, set.labels,
                                                set.multi_label ? " (several a record)" : "",
                                                set.groups.empty() ? "" : ", groups " + set.groups)};
-    if (std::string unused = unused_datasets(found); !unused.empty())
-      lines.push_back(std::move(unused));
+    const std::span all(found.left_out);
+    const auto first = all.first(std::min<std::size_t>(all.size(), 6));
+    if (!all.empty())
+      lines.push_back(fmt::format("left out: {}{}", fmt::join(first, ", "),
+                                  first.size() == all.size()
+                                      ? ""
+                                      : fmt::format(" and {} more", all.size() - first.size())));
     return lines;
   }
   if (!set.labels.empty())

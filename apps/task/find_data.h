@@ -15,6 +15,7 @@ struct FoundData {
   DataSet train{};
   std::optional<DataSet> validation{};  ///< found beside it
   std::optional<DataSet> test{};
+  std::vector<std::string> left_out{};  ///< datasets of a file that no part has, with their shapes
 };
 
 /// What an evaluation asks for by `split`: train, validation, test, "all", or "" for the test where

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -128,18 +129,22 @@ std::vector<Facts> datasets_of(const std::filesystem::path& file) {
   return all;
 }
 
-const Facts& data_of(const std::filesystem::path& file, const std::vector<Facts>& all) {
+// The records; null where none can be.
+const Facts* data_among(const std::vector<Facts>& all) {
   const auto fits = [](const Facts& one) { return why_no_data(one).empty(); };
   const Facts* data = called(all, data_names, fits);
   const auto bytes = [](const Facts& one) {
     return static_cast<std::size_t>(one.shape.elements()) * size_of(one.dtype);
   };
-  if (data != nullptr) return *data;
+  if (data != nullptr) return data;
   for (const Facts& one : all)
     if (fits(one) && !is_called(word_of(one), label_names) &&
         !is_called(word_of(one), group_names) && (data == nullptr || bytes(one) > bytes(*data)))
       data = &one;
-  if (data != nullptr) return *data;
+  return data;
+}
+
+[[noreturn]] void refuse_data(const std::filesystem::path& file, const std::vector<Facts>& all) {
   const std::string text = fmt::format(
       "[data] {}: must have a dataset of records, [records, values], [records, bins, frames] or "
       "[records, channels, bins, frames], a row a record; it has {}; write one",
@@ -152,38 +157,13 @@ const Facts& data_of(const std::filesystem::path& file, const std::vector<Facts>
   throw ConfigError(text);
 }
 
-}  // namespace
-
-bool is_called(const std::string& word, Names names) {
-  return rank_of(word, names) < names.size();
-}
-
-bool is_hdf5(const std::filesystem::path& file) {
-  const std::string extension = lower_case(file.extension().native());
-  return extension == ".h5" || extension == ".hdf5" || extension == ".hdf" || extension == ".mat";
-}
-
-namespace {
-
-bool has_data(const std::vector<Facts>& all) {
-  return std::ranges::any_of(all, [](const Facts& one) {
-    return why_no_data(one).empty() && !is_called(word_of(one), label_names) &&
-           !is_called(word_of(one), group_names);
-  });
-}
-
-std::vector<Facts> of_parts(std::vector<Facts> all, const auto& wanted) {
-  std::erase_if(all, [&](const Facts& one) { return !wanted(split_in_name(one.path)); });
-  return all;
-}
-
-FoundDatasets choose(const std::filesystem::path& file, const std::vector<Facts>& all) {
-  const Facts& data = data_of(file, all);
-  const auto beside = [&](const Facts& one) { return why_not_beside(one, data).empty(); };
+// What stands beside the records.
+FoundDatasets beside(const Facts& data, const std::vector<Facts>& all) {
+  const auto fits = [&](const Facts& one) { return why_not_beside(one, data).empty(); };
   const Facts* groups = called(all, group_names, [&](const Facts& one) {
-    return beside(one) && is_vector(one) && is_whole(one);
+    return fits(one) && is_vector(one) && is_whole(one);
   });
-  const Facts* labels = called(all, label_names, beside);
+  const Facts* labels = called(all, label_names, fits);
   for (const Facts& one : all)
     if (labels == nullptr && why_no_labels(one, data, groups).empty()) labels = &one;
   FoundDatasets found{.data = data.path};
@@ -198,22 +178,54 @@ FoundDatasets choose(const std::filesystem::path& file, const std::vector<Facts>
   return found;
 }
 
-}  // namespace
+using Part = std::optional<DataSplit>;
 
-FoundDatasets find_datasets(const std::filesystem::path& file) {
-  using Part = std::optional<DataSplit>;
-  const std::vector<Facts> all = datasets_of(file);
-  std::vector<Facts> some = of_parts(all, [](Part part) { return part == DataSplit::train; });
-  if (!has_data(some)) some = of_parts(all, [](Part part) { return !part; });
-  return choose(file, has_data(some) ? some : all);
+// Among those whose paths say what is wanted; nothing without labels.
+std::optional<FoundDatasets> of_parts(std::vector<Facts> all, const auto& wanted) {
+  std::erase_if(all, [&](const Facts& one) { return !wanted(split_in_name(one.path)); });
+  const Facts* data = data_among(all);
+  if (data == nullptr) return std::nullopt;
+  FoundDatasets found = beside(*data, all);
+  return found.labels.empty() ? std::nullopt : std::optional(std::move(found));
 }
 
-std::optional<FoundDatasets> find_datasets(const std::filesystem::path& file, DataSplit part) {
-  const std::vector<Facts> some =
-      of_parts(datasets_of(file), [&](std::optional<DataSplit> said) { return said == part; });
-  if (!has_data(some)) return std::nullopt;
-  FoundDatasets found = choose(file, some);
-  if (found.labels.empty()) return std::nullopt;
+FoundDatasets to_train_on(const std::filesystem::path& file, const std::vector<Facts>& all) {
+  if (auto said = of_parts(all, [](Part part) { return part == DataSplit::train; })) return *said;
+  if (auto open = of_parts(all, [](Part part) { return !part || part == DataSplit::train; }))
+    return *open;
+  const Facts* data = data_among(all);
+  if (data == nullptr) refuse_data(file, all);
+  return beside(*data, all);
+}
+
+}  // namespace
+
+bool is_called(const std::string& word, Names names) {
+  return rank_of(word, names) < names.size();
+}
+
+bool is_hdf5(const std::filesystem::path& file) {
+  const std::string extension = lower_case(file.extension().native());
+  return extension == ".h5" || extension == ".hdf5" || extension == ".hdf" || extension == ".mat";
+}
+
+FoundFile find_datasets(const std::filesystem::path& file) {
+  const std::vector<Facts> all = datasets_of(file);
+  FoundFile found{.train = to_train_on(file, all)};
+  const auto part = [&](DataSplit split) {
+    auto datasets = of_parts(all, [&](Part said) { return said == split; });
+    if (datasets && datasets->data == found.train.data) datasets.reset();
+    return datasets;
+  };
+  found.validation = part(DataSplit::validation);
+  found.test = part(DataSplit::test);
+  const auto has = [](const FoundDatasets& one, const std::string& path) {
+    return path == one.data || path == one.labels || path == one.groups;
+  };
+  for (const Facts& one : all)
+    if (!has(found.train, one.path) && !(found.validation && has(*found.validation, one.path)) &&
+        !(found.test && has(*found.test, one.path)))
+      found.others.push_back(printable(one.path, 100) + ' ' + to_string(one));
   return found;
 }
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace headrace::inline v1::app {
 
@@ -34,19 +35,24 @@ struct FoundDatasets {
   std::string reasons{};  ///< where there are no labels: of each dataset why not
 };
 
+/// What an HDF5 file holds for each part.
+struct FoundFile {
+  FoundDatasets train{};
+  std::optional<FoundDatasets> validation{};  ///< with labels
+  std::optional<FoundDatasets> test{};
+  std::vector<std::string> others{};  ///< "/z float32 [100, 9]": each that no part has
+};
+
 /// Whether a file is an HDF5 file, by its name; MATLAB's (.mat), too.
 bool is_hdf5(const std::filesystem::path& file);
 
 /// By name (x, data, features; y, labels, targets; groups, patients and the like), else the largest
 /// dataset is the data, and one of whole numbers with as many rows the labels. Strings are labels
-/// and groups by name alone, and never data. Where paths say for which part they are, those to
-/// train on, else those of no part. Throws ConfigError with the reason for each dataset where none
-/// can be data, and what opening the file throws.
-FoundDatasets find_datasets(const std::filesystem::path& file);
-
-/// The same of datasets whose paths say that they are for a part (x_test, test/x). Nothing where
-/// there are no records with labels among them.
-std::optional<FoundDatasets> find_datasets(const std::filesystem::path& file, DataSplit part);
+/// and groups by name alone, and never data. Paths may say for which part they are (x_test,
+/// test/x): to train on are those that say so, else also those that say nothing, else any. Throws
+/// ConfigError with the reason for each dataset where none can be data, and what opening the file
+/// throws.
+FoundFile find_datasets(const std::filesystem::path& file);
 
 /// What a word of a name says: "x_train", "test/x".
 std::optional<DataSplit> split_in_name(std::string_view name);

@@ -180,6 +180,17 @@ TEST_CASE("datasets of one file that say for which part they are, are those part
   CHECK(beside.train.data == "/x");
   CHECK(beside.test->data == "/x_test");
   CHECK_FALSE(beside.validation);
+  const app::FoundData shared = file_of("shared.h5", {"/bare_x_train", "/x", "/x_test"});
+  CHECK(shared.train.data == "/x");  // the others have no labels that say so
+  {
+    Hdf5Writer writer(root / "plain.h5");
+    add_dataset<float>(writer, "/x_train", {6, 2}, array_rows(6, 2, 2));
+    add_dataset<float>(writer, "/labels", {6}, {0, 1, 0, 1, 0, 1});
+    writer.finish();
+  }
+  const app::DataSet plain = app::find_classes(root / "plain.h5").train;
+  CHECK(plain.data == "/x_train");
+  CHECK(plain.labels == "/labels");
   const app::FoundData alone = file_of("alone.h5", {"/val/x"});
   CHECK(alone.train.data == "/val/x");
   CHECK_FALSE(alone.validation);
