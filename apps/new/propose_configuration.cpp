@@ -1,8 +1,8 @@
+#include <headrace/apps/new/look_at_groups.h>
 #include <headrace/apps/new/look_at_masks.h>
 #include <headrace/apps/new/propose_configuration.h>
 #include <headrace/apps/task/array_data.h>
 #include <headrace/apps/task/array_values.h>
-#include <headrace/apps/task/find_groups.h>
 #include <headrace/apps/task/records.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/printable.h>
@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -53,9 +52,6 @@ void add_classes(DataFacts& facts, const LabelledSource& source) {
     facts.classes.emplace_back(source.classes()[i], counts[i]);
   facts.several_labels = source.multi_label();
 }
-
-// Parts that are given, by their sections.
-using GivenParts = std::map<std::string, std::shared_ptr<const LabelledSource>>;
 
 GivenParts open_parts(const DataFacts& facts, bool masks, const std::vector<std::string>& classes) {
   const TaskData quiet{.listings = {}, .follow_links = facts.follow_links};
@@ -140,56 +136,6 @@ void add_judged(DataFacts& facts, const GivenParts& given, const SurveyOptions& 
   }
 }
 
-// Why a part that is given cannot keep to a grouping; empty: it does.
-std::string beside_part(const LabelledSource& part, const FoundGroups& found,
-                        const std::string& section) {
-  SharedGroups shared;
-  try {
-    shared = shared_groups(groups_by_name(found.pattern, record_names(part)), found.groups);
-  } catch (const DataError&) {
-    return fmt::format("; those of {} have other names, so it is not held to it", section);
-  }
-  if (shared.count == 0) return "";
-  return fmt::format("; {} of these groups are in {}, too, \"{}\" for one: it is in part learnt",
-                     shared.count, section, printable(shared.example, 100));
-}
-
-// What names say of who belongs together, unless the data say it themselves. A pattern is proposed
-// where a division, or the parts that are given, can keep to it.
-void add_groups(DataFacts& facts, const LabelledSource& train, const GivenParts& given) {
-  facts.groups = !train.groups().empty();
-  const std::vector<DataSplit> splits = train.splits();
-  facts.splits = !splits.empty();
-  facts.validates = splits.empty() || std::ranges::count(splits, DataSplit::validation) > 0;
-  if (facts.groups || !has_names(facts.found.train)) return;
-  const std::vector<std::int64_t> labels = train.labels();
-  const auto found = find_groups(record_names(train), labels);
-  if (!found) return;
-  facts.of_names = found->reason;
-  if (facts.splits) {
-    const SharedGroups divided = divided_groups(found->groups, train.splits());
-    if (divided.count > 0)
-      facts.of_names += fmt::format(
-          "; the column \"split\" divides {} of them, \"{}\" for one: "
-          "what is judged is in part learnt",
-          divided.count, printable(divided.example, 100));
-    return;
-  }
-  SplitSettings split;
-  if (facts.found.validation) split.validation = 0.0;
-  if (facts.found.test) split.test = 0.0;
-  for (const auto& [section, part] : given) {
-    const std::string beside = beside_part(*part, *found, section);
-    if (beside.empty()) continue;
-    facts.of_names += beside;
-    return;
-  }
-  if (can_divide(found->groups, labels, split))
-    facts.name_groups = found->pattern;
-  else
-    facts.of_names += "; too few to divide, so records of one are on several sides";
-}
-
 // Keys of a list that the command line has.
 void take_list_keys(DataSet& set, const DataQuestion& question) {
   if (is_list(set.file)) {
@@ -225,7 +171,7 @@ DataFacts look_at_data(const DataQuestion& question, SurveyOptions options) {
   facts.records = source->size();
   options.most = most_looked_at;
   const GivenParts given = open_parts(facts, question.masks, source->classes());
-  add_groups(facts, *source, given);
+  look_at_groups(facts, *source, given, question.masks);
   if (!question.masks) add_classes(facts, *source);
   if (const auto* images = dynamic_cast<const ImageSource*>(source.get())) {
     if (question.masks) add_masks(facts, source, given, options.threads);

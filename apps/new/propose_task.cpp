@@ -30,9 +30,9 @@ void propose_data(Proposal& proposal, TaskSettings& task, const DataFacts& facts
     proposal.reasons["data.split"] =
         facts.groups ? "groups of the records stay whole" : "the records come in one heap";
   }
-  if (facts.name_groups.empty()) return;
-  data.split.group = facts.name_groups;
-  proposal.reasons["data.split.group"] = facts.of_names;
+  if (facts.split_group.empty()) return;
+  data.split.group = facts.split_group;
+  proposal.reasons["data.split.group"] = facts.of_groups;
 }
 
 // The largest share of an epoch that bad ones may be: all of them among those to train on, and

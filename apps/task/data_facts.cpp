@@ -91,7 +91,7 @@ std::vector<std::string> describe(const DataFacts& facts) {
                       ((*part)->file.empty() ? (*part)->folder : (*part)->file).native(),
                       (*part)->data.empty() ? "" : ":" + (*part)->data));
   if (!facts.classes.empty()) lines.push_back(class_line(facts));
-  if (!facts.of_names.empty()) lines.push_back(facts.of_names);
+  if (!facts.of_groups.empty()) lines.push_back(facts.of_groups);
   if (facts.looked_at < facts.records)
     lines.push_back(fmt::format("{} of them were read, evenly spread", facts.looked_at));
   if (facts.dim > 0)

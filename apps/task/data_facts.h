@@ -37,8 +37,8 @@ struct DataFacts {
   bool splits = false;                  ///< whether every record says what it is for
   bool validates = true;                ///< unless no record that says so is for the validation
   bool follow_links = false;            ///< as it was asked for
-  std::string name_groups{};  ///< pattern for data.split.group that names suggest; empty: none
-  std::string of_names{};     ///< what names show of groups; empty: nothing
+  std::string split_group{};  ///< for data.split.group, as names or a column suggest; empty: none
+  std::string of_groups{};    ///< what these show of groups; empty: nothing
   int width = 0;              ///< median, pixels
   int height = 0;
   std::optional<ArrayFacts> array{};  ///< records are no pictures

@@ -1,5 +1,6 @@
 #include <headrace/apps/task/data_set.h>
 #include <headrace/apps/task/find_datasets.h>
+#include <headrace/apps/task/group_columns.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/printable.h>
 #include <headrace/loaders/hdf5/hdf5_datasets.h>
@@ -40,17 +41,22 @@ std::string word_of(const Facts& one) {
   return rest.empty() ? own : rest;
 }
 
-std::size_t rank_of(const std::string& word, Names names) {
-  return static_cast<std::size_t>(std::ranges::find(names, lower_case(word)) - names.begin());
+std::optional<std::size_t> rank_of(const std::string& word, Names names) {
+  const auto found = std::ranges::find(names, lower_case(word));
+  if (found == names.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - names.begin());
 }
 
-// The one whose name comes first among `names`; null where none has such a name.
-const Facts* called(const std::vector<Facts>& all, Names names, const auto& fits) {
+auto among(Names names) {
+  return [names](const std::string& word) { return rank_of(word, names); };
+}
+
+// The one whose name has the first rank; null where none has such a name.
+const Facts* called(const std::vector<Facts>& all, const auto& rank, const auto& fits) {
   const Facts* best = nullptr;
   for (const Facts& one : all)
-    if (is_called(word_of(one), names) && fits(one) &&
-        (best == nullptr || rank_of(word_of(one), names) < rank_of(word_of(*best), names)))
-      best = &one;
+    if (const auto place = rank(word_of(one)); place && fits(one))
+      if (best == nullptr || *place < *rank(word_of(*best))) best = &one;
   return best;
 }
 
@@ -132,14 +138,14 @@ std::vector<Facts> datasets_of(const std::filesystem::path& file) {
 // The records; null where none can be.
 const Facts* data_among(const std::vector<Facts>& all) {
   const auto fits = [](const Facts& one) { return why_no_data(one).empty(); };
-  const Facts* data = called(all, data_names, fits);
+  const Facts* data = called(all, among(data_names), fits);
   const auto bytes = [](const Facts& one) {
     return static_cast<std::size_t>(one.shape.elements()) * size_of(one.dtype);
   };
   if (data != nullptr) return data;
   for (const Facts& one : all)
-    if (fits(one) && !is_called(word_of(one), label_names) &&
-        !is_called(word_of(one), group_names) && (data == nullptr || bytes(one) > bytes(*data)))
+    if (fits(one) && !is_called(word_of(one), label_names) && !group_rank(word_of(one)) &&
+        (data == nullptr || bytes(one) > bytes(*data)))
       data = &one;
   return data;
 }
@@ -160,10 +166,10 @@ const Facts* data_among(const std::vector<Facts>& all) {
 // What stands beside the records.
 FoundDatasets beside(const Facts& data, const std::vector<Facts>& all) {
   const auto fits = [&](const Facts& one) { return why_not_beside(one, data).empty(); };
-  const Facts* groups = called(all, group_names, [&](const Facts& one) {
+  const Facts* groups = called(all, group_rank, [&](const Facts& one) {
     return fits(one) && is_vector(one) && is_whole(one);
   });
-  const Facts* labels = called(all, label_names, fits);
+  const Facts* labels = called(all, among(label_names), fits);
   for (const Facts& one : all)
     if (labels == nullptr && why_no_labels(one, data, groups).empty()) labels = &one;
   FoundDatasets found{.data = data.path};
@@ -201,7 +207,7 @@ FoundDatasets to_train_on(const std::filesystem::path& file, const std::vector<F
 }  // namespace
 
 bool is_called(const std::string& word, Names names) {
-  return rank_of(word, names) < names.size();
+  return rank_of(word, names).has_value();
 }
 
 bool is_hdf5(const std::filesystem::path& file) {

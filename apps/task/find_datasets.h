@@ -13,15 +13,12 @@
 
 namespace headrace::inline v1::app {
 
-/// What arrays of features, labels and groups are called, the likeliest first.
+/// What arrays of features and labels are called, the likeliest first.
 inline constexpr std::array<std::string_view, 12> data_names{
     "x",   "data",         "features",    "feature", "inputs",     "input",
     "mel", "spectrograms", "spectrogram", "specs",   "embeddings", "vectors"};
 inline constexpr std::array<std::string_view, 9> label_names{
     "y", "labels", "label", "targets", "target", "classes", "class", "one_hot", "onehot"};
-inline constexpr std::array<std::string_view, 9> group_names{"groups",   "group",   "patients",
-                                                             "patient",  "subject", "subjects",
-                                                             "speakers", "speaker", "group_id"};
 
 /// Whether a word is one of the names, in any case.
 bool is_called(const std::string& word, std::span<const std::string_view> names);
@@ -46,9 +43,9 @@ struct FoundFile {
 /// Whether a file is an HDF5 file, by its name; MATLAB's (.mat), too.
 bool is_hdf5(const std::filesystem::path& file);
 
-/// By name (x, data, features; y, labels, targets; groups, patients and the like), else the largest
-/// dataset is the data, and one of whole numbers with as many rows the labels. Strings are labels
-/// and groups by name alone, and never data. Paths may say for which part they are (x_test,
+/// By name (x, data, features; y, labels, targets; groups, patient_id and the like), else the
+/// largest dataset is the data, and one of whole numbers with as many rows the labels. Strings are
+/// labels and groups by name alone, and never data. Paths may say for which part they are (x_test,
 /// test/x): to train on are those that say so, else also those that say nothing, else any. Throws
 /// ConfigError with the reason for each dataset where none can be data, and what opening the file
 /// throws.

@@ -185,10 +185,17 @@ bool rest_is_class(const GroupPattern& pattern, const RecordNames& names,
   return true;
 }
 
-std::string reason_of(const RecordGroups& groups, const RecordNames& names) {
+}  // namespace
+
+std::string describe_groups(const RecordGroups& groups, const RecordNames& names,
+                            std::size_t least) {
   std::vector<std::int64_t> sizes(groups.names.size(), 0);
   for (const std::int64_t group : groups.numbers)
     ++sizes[static_cast<std::size_t>(group)];
+  std::int64_t sharing = 0;
+  for (const std::int64_t size : sizes)
+    if (size > 1) sharing += size;
+  if (sizes.size() < least || 2 * sharing < names.size) return "";
   const auto largest = std::ranges::max_element(sizes) - sizes.begin();
   std::vector<std::string> of_it;
   for (std::int64_t row = 0; row < names.size && of_it.size() < 2; ++row)
@@ -199,19 +206,6 @@ std::string reason_of(const RecordGroups& groups, const RecordNames& names) {
                      of_it[1], printable(groups.names[static_cast<std::size_t>(largest)], 100));
 }
 
-bool are_groups(const RecordGroups& groups, std::size_t least) {
-  if (groups.names.size() < least) return false;
-  std::vector<std::int64_t> sizes(groups.names.size(), 0);
-  for (const std::int64_t group : groups.numbers)
-    ++sizes[static_cast<std::size_t>(group)];
-  std::int64_t sharing = 0;
-  for (const std::int64_t size : sizes)
-    if (size > 1) sharing += size;
-  return 2 * sharing >= std::ssize(groups.numbers);
-}
-
-}  // namespace
-
 std::optional<FoundGroups> find_groups(const RecordNames& names,
                                        const std::vector<std::int64_t>& labels) {
   if (names.size == 0) return std::nullopt;
@@ -221,9 +215,9 @@ std::optional<FoundGroups> find_groups(const RecordNames& names,
     const GroupPattern pattern(text);
     if (!fits(pattern, names, step) || !fits(pattern, names, 1)) continue;
     FoundGroups found{.pattern = text, .groups = groups_by_name(text, names)};
-    if (!are_groups(found.groups, std::max(least, classes.size() + 1))) continue;
+    found.reason = describe_groups(found.groups, names, std::max(least, classes.size() + 1));
+    if (found.reason.empty()) continue;
     if (classes.size() > 1 && rest_is_class(pattern, names, labels, classes.size())) continue;
-    found.reason = reason_of(found.groups, names);
     return found;
   }
   return std::nullopt;

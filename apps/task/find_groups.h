@@ -9,9 +9,9 @@
 
 namespace headrace::inline v1::app {
 
-/// Groups that names show: two eyes, the slices of a patient.
+/// Groups that names or a column of a list show: two eyes, the slices of a patient.
 struct FoundGroups {
-  std::string pattern{};  ///< for data.split.group
+  std::string pattern{};  ///< for data.split.group; of a column its name
   std::string reason{};   ///< with counts and an example
   RecordGroups groups{};
 };
@@ -24,6 +24,11 @@ struct FoundGroups {
 /// of a name the class alone. `labels`: of each record; empty: none, or several a record.
 std::optional<FoundGroups> find_groups(const RecordNames& names,
                                        const std::vector<std::int64_t>& labels);
+
+/// "40 names are of 20 groups, ..." where at least half of the records share theirs with another,
+/// and there are at least so many groups; else empty.
+std::string describe_groups(const RecordGroups& groups, const RecordNames& names,
+                            std::size_t least);
 
 /// Whether a division by them leaves no part without records, and no class without one to train on.
 bool can_divide(const RecordGroups& groups, const std::vector<std::int64_t>& labels,

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -20,5 +23,9 @@ struct ManifestColumns {
   /// say. Empty: a cell is one name.
   std::string label_separator{};
 };
+
+/// The names of the columns that a manifest has (.csv, .tsv, .jsonl: those of its first object).
+/// Throws ConfigError where it names none.
+HEADRACE_API std::vector<std::string> column_names(const std::filesystem::path& manifest);
 
 }  // namespace headrace::inline v1

@@ -128,3 +128,21 @@ TEST_CASE("numbers may have a point and zeros behind it, as tables with gaps are
       test::message_of<ConfigError>([&] { ImageManifest(data.root / "flags.csv", options); }),
       "b must be 0 or 1, got \"-1.0\""));
 }
+
+TEST_CASE("the names of a list's columns are known without its rows") {
+  const DialectFolder data;
+  const auto names = [&](const std::string& name, const std::string& text) {
+    test::make_file(data.root / name, text);
+    return column_names(data.root / name);
+  };
+  using Names = std::vector<std::string>;
+  CHECK(names("a.csv", "\xef\xbb\xbfimage ;\"Patient; ID\"\nnone.png;1\n") ==
+        Names{"image", "Patient; ID"});
+  CHECK(names("a.tsv", "image\tlabel\n") == Names{"image", "label"});
+  CHECK(names("a.jsonl", "\n{\"image\": \"a\", \"none\": null, \"case\": 1}\n[]\n") ==
+        Names{"case", "image"});
+  for (const char* name : {"b.csv", "b.jsonl"})
+    CHECK_THROWS_AS(names(name, ""), ConfigError);
+  CHECK_THROWS_AS(names("a.txt", "image\n"), ConfigError);
+  CHECK_THROWS_AS(column_names(data.root / "none.csv"), ConfigError);
+}

@@ -163,16 +163,26 @@ void check_count(const std::vector<std::string>& fields, const std::vector<std::
   }
 }
 
+std::vector<std::string> take_header(CsvReader& reader, const std::string& file) {
+  std::vector<std::string> header;
+  if (!reader.next(header)) refuse_line(file, 1, "the first line must name the columns, got none");
+  for (std::string& name : header)
+    name = trimmed(name);
+  return header;
+}
+
 }  // namespace
+
+std::vector<std::string> csv_columns(ManifestText& text, char separator, const std::string& file) {
+  CsvReader reader(text, separator, file);
+  return take_header(reader, file);
+}
 
 void read_csv_manifest(ManifestText& text, char separator, const ManifestRequest& request,
                        const ManifestTaker& taker) {
   const std::string& file = request.file;
   CsvReader reader(text, separator, file);
-  std::vector<std::string> header;
-  if (!reader.next(header)) refuse_line(file, 1, "the first line must name the columns, got none");
-  for (std::string& name : header)
-    name = trimmed(name);
+  const std::vector<std::string> header = take_header(reader, file);
   const ManifestColumns found = find_columns(request, header, 1);
   taker.begin(found);
   const Places places(found, header);

@@ -29,6 +29,26 @@ Json parse_line(std::string_view text, const std::string& file, std::int64_t lin
   return row;
 }
 
+/// The next line that is not blank; nothing at the end.
+std::optional<Json> next_object(ManifestText& text, const std::string& file, std::int64_t& line) {
+  for (std::string_view ahead = text.ahead(); !ahead.empty(); ahead = text.ahead()) {
+    ++line;
+    const std::size_t end = std::min(ahead.find('\n'), ahead.size());
+    const std::string_view one = ahead.substr(0, end);
+    text.skip(std::min(end + 1, ahead.size()));
+    if (one.find_first_not_of(" \t\r") != std::string_view::npos)
+      return parse_line(one, file, line);
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> names_in(const Json& object) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : object.items())
+    if (!value.is_null()) names.push_back(name);
+  return names;
+}
+
 /// One key of a line: there in every line or in none.
 class Column {
  public:
@@ -90,10 +110,7 @@ class Columns {
  public:
   Columns(const ManifestRequest& request, const Json& first, std::int64_t line)
       : file_(request.file) {
-    std::vector<std::string> there;
-    for (const auto& [name, value] : first.items()) {
-      if (!value.is_null()) there.push_back(name);
-    }
+    const std::vector<std::string> there = names_in(first);
     found_ = find_columns(request, there, line);
     for (const ManifestCell& cell : manifest_cells) {
       const std::string& name = found_.*cell.column;
@@ -127,22 +144,23 @@ class Columns {
 
 }  // namespace
 
+std::vector<std::string> jsonl_columns(ManifestText& text, const std::string& file) {
+  std::int64_t line = 0;
+  const std::optional<Json> first = next_object(text, file, line);
+  if (!first) refuse_line(file, 1, "must list a file, got none");
+  return names_in(*first);
+}
+
 void read_jsonl_manifest(ManifestText& text, const ManifestRequest& request,
                          const ManifestTaker& taker) {
   std::optional<Columns> columns;
   ManifestRow row;
-  for (std::string_view ahead = text.ahead(); !ahead.empty(); ahead = text.ahead()) {
-    ++row.line;
-    const std::size_t end = std::min(ahead.find('\n'), ahead.size());
-    const std::string_view one = ahead.substr(0, end);
-    text.skip(std::min(end + 1, ahead.size()));
-    if (one.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    const Json json = parse_line(one, request.file, row.line);
+  while (const std::optional<Json> json = next_object(text, request.file, row.line)) {
     if (!columns) {
-      columns.emplace(request, json, row.line);
+      columns.emplace(request, *json, row.line);
       taker.begin(columns->found());
     }
-    columns->put(json, row);
+    columns->put(*json, row);
     taker.take(row);
   }
 }

@@ -109,6 +109,10 @@ void read_csv_manifest(ManifestText& text, char separator, const ManifestRequest
 void read_jsonl_manifest(ManifestText& text, const ManifestRequest& request,
                          const ManifestTaker& taker);
 
+/// The names of the columns alone, of the first row. Throws ConfigError where it names none.
+std::vector<std::string> csv_columns(ManifestText& text, char separator, const std::string& file);
+std::vector<std::string> jsonl_columns(ManifestText& text, const std::string& file);
+
 /// The wanted columns among those that are `there`. Throws ConfigError about the line for one that
 /// is missing, or stands for two things.
 ManifestColumns find_columns(const ManifestRequest& request, std::span<const std::string> there,

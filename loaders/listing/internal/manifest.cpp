@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -129,13 +130,13 @@ std::size_t half_of_memory() {
          static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-void read_rows(const ManifestRequest& request, ManifestText& text, const ManifestTaker& taker) {
-  const std::string extension = fs::path(request.file).extension().native();
-  if (extension == ".csv") return read_csv_manifest(text, ',', request, taker);
-  if (extension == ".tsv") return read_csv_manifest(text, '\t', request, taker);
-  if (extension == ".jsonl") return read_jsonl_manifest(text, request, taker);
-  throw ConfigError("[manifest] " + printable(request.file) +
-                    ": must be called .csv, .tsv or .jsonl");
+/// What usually separates the fields of such a file; nothing: it has an object a line.
+std::optional<char> usual_separator(const std::string& file) {
+  const std::string extension = fs::path(file).extension().native();
+  if (extension == ".csv") return ',';
+  if (extension == ".tsv") return '\t';
+  if (extension == ".jsonl") return std::nullopt;
+  throw ConfigError("[manifest] " + printable(file) + ": must be called .csv, .tsv or .jsonl");
 }
 
 [[noreturn]] void refuse_list(const std::string& file, std::int64_t line, std::size_t bytes) {
@@ -188,7 +189,10 @@ Manifest read_manifest(const ManifestRequest& request) {
         manifest.files.memory() + manifest.masks.memory() + values.memory() + memory_of(numbers);
     if (taken > most) refuse_list(request.file, row.line, taken);
   };
-  read_rows(request, text, {.begin = begin, .take = take});
+  if (const std::optional<char> separator = usual_separator(request.file))
+    read_csv_manifest(text, *separator, request, {.begin = begin, .take = take});
+  else
+    read_jsonl_manifest(text, request, {.begin = begin, .take = take});
   if (manifest.files.size() == 0) refuse_line(request.file, 1, "must list a file, got none");
   manifest.files.root = request.root;
   if (!found.mask.empty()) manifest.masks.root = request.root;
@@ -208,6 +212,13 @@ std::string canonical_manifest(const fs::path& file) {
   if (error || !fs::is_regular_file(path))
     throw ConfigError("[manifest] " + printable(file.native()) + ": must be a file of rows");
   return path.native();
+}
+
+std::vector<std::string> names_of_columns(const fs::path& manifest) {
+  const std::string file = canonical_manifest(manifest);
+  const std::optional<char> separator = usual_separator(file);
+  ManifestText text(file);
+  return separator ? csv_columns(text, *separator, file) : jsonl_columns(text, file);
 }
 
 }  // namespace headrace::inline v1::detail

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace headrace::inline v1::detail {
 
@@ -26,6 +27,9 @@ struct Manifest {
 /// root, by a link either; and for a file that is in two splits. Throws ResourceError for one whose
 /// list takes more memory than it may.
 Manifest read_manifest(const ManifestRequest& request);
+
+/// What column_names() gives; that is in one library, this in each that needs it.
+std::vector<std::string> names_of_columns(const std::filesystem::path& manifest);
 
 /// Canonical name of a manifest. Throws ConfigError where it is no file.
 std::string canonical_manifest(const std::filesystem::path& file);

@@ -67,6 +67,14 @@ void says(const std::string& text, const char* part) {
 
 }  // namespace
 
+TEST_CASE("who is behind each record is no label, however that is called") {
+  const SearchedFile file;
+  file.add("/Subject IDs", P::STD_I32LE, {6});
+  says(file.reasons(), "/Subject IDs: int32 [6]: groups");
+  file.add("/y", P::STD_I32LE, {6});
+  CHECK(file.found().groups == "/Subject IDs");
+}
+
 TEST_CASE("each dataset that is no labels has its reason, as it lies in the file") {
   const SearchedFile file;
   H5::CompType pair(std::size_t{8});

@@ -1,5 +1,6 @@
 // What of a name is its group, and which names show groups by themselves.
 #include <headrace/apps/task/find_groups.h>
+#include <headrace/apps/task/group_columns.h>
 #include <headrace/apps/task/name_groups.h>
 
 #include <cstdint>
@@ -155,4 +156,17 @@ TEST_CASE("names that count, or say the class, show no groups") {
           return "patient_" + number(i % 2) + "_slice_" + number(i / 2);
         }).empty());
   CHECK(shown(0, number).empty());
+}
+
+TEST_CASE("names of columns that say who is behind a record, however they are written") {
+  for (const char* name : {"patient", "Patient ID", "patientId", "PATIENT_IDS", "subject-id",
+                           "subjects", "lesion_id", "speaker no", "group", "case_number"}) {
+    CAPTURE(name);
+    CHECK(app::group_rank(name));
+  }
+  for (const char* name : {"", "id", "patient_age", "casein", "cases_seen", "groupe", "image_id"}) {
+    CAPTURE(name);
+    CHECK_FALSE(app::group_rank(name));
+  }
+  CHECK(*app::group_rank("Patient ID") < *app::group_rank("case_id"));
 }
