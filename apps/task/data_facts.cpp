@@ -13,14 +13,14 @@ namespace headrace::inline v1::app {
 namespace {
 
 constexpr std::size_t most_named = 8;
-constexpr std::size_t longest_name = 60;
+constexpr std::size_t longest_class = 60;
 
 std::string class_line(const DataFacts& facts) {
   std::string line = fmt::format("{} classes: ", facts.classes.size());
   for (std::size_t i = 0; i < facts.classes.size(); ++i) {
     if (i == most_named) return line + fmt::format(" and {} more", facts.classes.size() - i);
     line += fmt::format("{}{} {}", i == 0 ? "" : ", ",
-                        printable(facts.classes[i].first, longest_name), facts.classes[i].second);
+                        printable(facts.classes[i].first, longest_class), facts.classes[i].second);
   }
   return line;
 }

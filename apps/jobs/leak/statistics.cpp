@@ -34,10 +34,10 @@ fs::path kept_path(const fs::path& file) {
 nlohmann::json identity_of(const fs::path& file) {
   std::error_code none;
   if (!fs::is_regular_file(file, none)) return nullptr;
-  const detail::FileStamp stamp = detail::file_stamp(file);
+  const headrace::detail::FileStamp stamp = headrace::detail::file_stamp(file);
   return {{"bytes", stamp.bytes},
           {"changed_ns", stamp.modified_ns},
-          {"sample", detail::content_sample(file)}};
+          {"sample", headrace::detail::content_sample(file)}};
 }
 
 std::optional<LeakStatistics> read_kept(const fs::path& file, const nlohmann::json& identity) {
