@@ -63,7 +63,7 @@ void check_plateaus(const JobConfig& config, const training::Course& course) {
     std::vector<std::string> known{"loss", course.selected_by().figure};
     if (const auto metric = course.metric(training::Split::validation, {}))
       for (const auto& [name, value] : metric->result())
-        known.push_back(name);
+        if (name != known[1]) known.push_back(name);
     check_figure("training.schedule.plateau.figure", plateau->figure, known);
   }
 }

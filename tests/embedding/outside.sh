@@ -393,6 +393,9 @@ test_tutorial_job() {
   cd "$WORK"
   rm -rf runs
   "$build/apps/headrace" bench loader "$tree/configs/tones/demo.yaml"
+  "$build/apps/headrace" train "$tree/configs/tones/demo.yaml" --set device=cpu \
+    --set 'training.schedule={plateau: {figure: none}}' 2>&1 | tee "$WORK/plateau.txt" && fail "a plateau over no figure is taken"
+  grep -q 'plateau.figure" must be one of loss, accuracy, b' "$WORK/plateau.txt" || fail "the figures are not told"
   "$build/apps/headrace" train "$tree/configs/tones/demo.yaml" --set device=cpu
   "$PYTHON3" -c 'import json, sys; sys.exit(json.load(open(sys.argv[1]))["test"]["accuracy"] < 0.9)' \
     runs/tones-*/checkpoints/run/result.json || fail "the job did not learn"

@@ -119,11 +119,16 @@ TEST_CASE("no job takes a plateau over a figure that it has not, or one that goe
                              {"training.schedule={plateau: {" + plateau + "}}"});
     });
   };
+  int told = 0;
   for (const app::Job& job : app::jobs()) {
+    CHECK_FALSE(refused(job.name, "figure: loss, goal: higher").empty());
+    const auto read = app::read_training_job(app::jobs(), configs / job.name / "demo.yaml", {});
+    if (read.config->plateau_figures().empty()) continue;  // looked up before the first step
     CHECK(contains(refused(job.name, "figure: nonsense"),
                    "key \"training.schedule.plateau.figure\" must be one of"));
-    CHECK_FALSE(refused(job.name, "figure: loss, goal: higher").empty());
+    ++told;
   }
+  CHECK(told >= 7);
   CHECK(contains(refused("glaucoma", "figure: macro_f1"),
                  "macro_f1 gets better upwards, but the plateau's goal is lower; set "
                  "training.schedule.plateau.goal=higher"));
