@@ -6,9 +6,9 @@
 #include <headrace/engine/base/printable.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include <fmt/format.h>
@@ -19,8 +19,7 @@ namespace {
 // The first of the columns with such a name by which most records have a fellow. One that cannot be
 // read, or lies on both sides of the column "split", is told.
 std::optional<FoundGroups> by_column(DataFacts& facts, const LabelledSource& train, bool masks) {
-  const std::vector<std::int64_t> labels = train.labels();
-  const std::set<std::int64_t> classes(labels.begin(), labels.end());
+  const std::size_t least = std::max<std::size_t>(3, train.classes().size() + 1);
   for (const std::string& column : group_columns(facts.found.train)) {
     DataSet set = facts.found.train;
     set.columns.group = column;
@@ -30,8 +29,7 @@ std::optional<FoundGroups> by_column(DataFacts& facts, const LabelledSource& tra
       const auto grouped = open_set(set, quiet, "data.train", masks).source;
       FoundGroups found{.pattern = column,
                         .groups = {.numbers = grouped->groups(), .names = grouped->group_names()}};
-      const std::string what = describe_groups(found.groups, record_names(train),
-                                               std::max<std::size_t>(3, classes.size() + 1));
+      const std::string what = describe_groups(found.groups, record_names(train), least);
       if (what.empty()) continue;
       found.reason = fmt::format("by the column \"{}\" {}", name, what);
       return found;

@@ -11,7 +11,8 @@ namespace {
 constexpr std::array<std::string_view, 10> owners{"group",  "patient", "subject", "participant",
                                                   "person", "speaker", "donor",   "animal",
                                                   "lesion", "case"};
-constexpr std::array<std::string_view, 6> endings{"ids", "id", "number", "no", "nr", "s"};
+constexpr std::size_t persons = 7;  // the others are labels, too, unless they have a number
+constexpr std::array<std::string_view, 5> endings{"ids", "id", "number", "no", "nr"};
 
 // Its letters alone, small.
 std::string letters_of(std::string_view name) {
@@ -29,7 +30,8 @@ std::optional<std::size_t> group_rank(std::string_view name) {
   for (std::size_t rank = 0; rank < owners.size(); ++rank) {
     if (!letters.starts_with(owners[rank])) continue;
     const std::string_view rest = std::string_view(letters).substr(owners[rank].size());
-    if (rest.empty() || std::ranges::find(endings, rest) != endings.end()) return rank;
+    const bool bare = rest.empty() || rest == "s";
+    if (bare ? rank < persons : std::ranges::find(endings, rest) != endings.end()) return rank;
   }
   return std::nullopt;
 }

@@ -11,7 +11,8 @@
 namespace headrace::inline v1::app {
 
 /// What a column or an array is called that says who is behind each record ("Patient ID",
-/// subject_ids, group): the place among such names, the likeliest first. Nothing: another name.
+/// subject_ids, group): the place among such names, the likeliest first. Nothing: another name, or
+/// one that is as well a label's ("lesion", "case", and not "lesion_id").
 std::optional<std::size_t> group_rank(std::string_view name);
 
 /// Columns of a list with such names that nothing else is read from, the likeliest first; of a set

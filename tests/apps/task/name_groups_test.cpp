@@ -164,7 +164,8 @@ TEST_CASE("names of columns that say who is behind a record, however they are wr
     CAPTURE(name);
     CHECK(app::group_rank(name));
   }
-  for (const char* name : {"", "id", "patient_age", "casein", "cases_seen", "groupe", "image_id"}) {
+  for (const char* name : {"", "id", "patient_age", "casein", "cases_seen", "groupe", "image_id",
+                           "case", "lesion", "lesions", "animal"}) {
     CAPTURE(name);
     CHECK_FALSE(app::group_rank(name));
   }
