@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <new>
 #include <string>
 
 #include <tiffio.h>
@@ -49,11 +50,11 @@ struct TiffCallbacks {
   static int ignore_warning(TIFF*, void*, const char*, const char*, va_list) { return 1; }
 
   /// Opens it, no single piece of memory larger than `most_bytes` (0: any); null where it cannot
-  /// be. Takes the options.
+  /// be. Throws std::bad_alloc.
   static TIFF* open(File& file, const char* name, const char* mode, std::size_t most_bytes,
-                    TIFFReadWriteProc read, TIFFReadWriteProc write,
-                    TIFFOpenOptions* options = TIFFOpenOptionsAlloc()) {
-    if (options == nullptr) return nullptr;
+                    TIFFReadWriteProc read, TIFFReadWriteProc write) {
+    TIFFOpenOptions* options = TIFFOpenOptionsAlloc();
+    if (options == nullptr) throw std::bad_alloc();
     TIFFOpenOptionsSetMaxSingleMemAlloc(options, static_cast<tmsize_t>(most_bytes));
     TIFFOpenOptionsSetErrorHandlerExtR(options, note_error, &file);
     TIFFOpenOptionsSetWarningHandlerExtR(options, ignore_warning, &file);

@@ -2,6 +2,7 @@
 #include <headrace/tests/engine/test_support.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -244,6 +245,20 @@ TEST_CASE("when no replacement can be had the run ends instead of searching for 
           .batch({.size = 4})
           .build({.runtime = Runtime({.threads = 2})});
   CHECK_THROWS_AS(loader.next(), Error);
+}
+
+TEST_CASE("a replacement that fails for lack of resources ends the run, and is no bad sample") {
+  Watchdog watchdog("a replacement without resources");
+  const auto asked = std::make_shared<std::atomic<int>>(0);
+  Loader loader = Pipeline::from(table({.records = 1},
+                                       [asked](std::int64_t) {
+                                         if (++*asked == 1) throw DataError("torn");
+                                         throw ResourceError("no descriptors left");
+                                       }))
+                      .on_bad_sample({.rule = BadSamples::Rule::replace, .attempts = 4})
+                      .batch({.size = 1})
+                      .build({.runtime = Runtime({.threads = 1})});
+  CHECK_THROWS_WITH_AS(loader.next(), doctest::Contains("no descriptors left"), ResourceError);
 }
 
 TEST_CASE("every case is one line of JSON that names stage, file, record and cause") {

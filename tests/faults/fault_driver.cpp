@@ -84,9 +84,9 @@ struct Errors {
   const char* name;
   int error;
 };
-constexpr Errors error_names[] = {{"EIO", EIO},       {"EINTR", EINTR},     {"ESTALE", ESTALE},
-                                  {"EMFILE", EMFILE}, {"ENOMEM", ENOMEM},   {"EAGAIN", EAGAIN},
-                                  {"ENOSPC", ENOSPC}, {"short", short_read}};
+constexpr Errors error_names[] = {{"EIO", EIO},       {"EINTR", EINTR},      {"ESTALE", ESTALE},
+                                  {"EMFILE", EMFILE}, {"ENOMEM", ENOMEM},    {"EAGAIN", EAGAIN},
+                                  {"ENOSPC", ENOSPC}, {"short", short_read}, {"end", early_end}};
 
 /// The batches of one loader against what they must be.
 class Judge {

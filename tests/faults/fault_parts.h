@@ -37,5 +37,8 @@ FaultScenario image_scenario(const std::filesystem::path& folder, bool cached, b
 FaultScenario cache_scenario(const std::filesystem::path& folder, bool disk);
 /// Pictures that are packed first.
 FaultScenario pack_scenario(const std::filesystem::path& folder);
+/// Slices of volumes: NIfTI, packed or not, and a chunk store; those of libraries too: TIFF in one
+/// file and in many, and Zarr.
+FaultScenario volume_scenario(const std::filesystem::path& folder, bool by_libraries);
 
 }  // namespace headrace::test

@@ -216,6 +216,8 @@ FaultScenario make_fault_scenario(const std::string& name, const fs::path& folde
   if (name == "hdf5-chunks-resident") return table_of(folder, Residence::resident, true);
   if (name == "hdf5-library") return table_of(folder, Residence::library, true);
   if (name == "idx") return idx(folder);
+  if (name == "volumes") return volume_scenario(folder, true);
+  if (name == "volumes-plain") return volume_scenario(folder, false);
   throw std::runtime_error("no scenario \"" + name + "\"");
 }
 

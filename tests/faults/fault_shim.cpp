@@ -18,6 +18,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+using headrace::test::early_end;
 using headrace::test::Fault;
 using headrace::test::FaultCall;
 using headrace::test::FaultCount;
@@ -150,20 +151,24 @@ std::size_t half(std::size_t bytes) {
   return bytes > 1 ? bytes / 2 : bytes;
 }
 
+ssize_t failed_read() {
+  if (armed.error == early_end) return 0;
+  errno = armed.error;
+  return -1;
+}
+
 ssize_t read_or_fail(int file, void* to, std::size_t bytes, void* caller) {
   if (real_read == nullptr) find_all();
   if (!hit(FaultCall::read, caller)) return real_read(file, to, bytes);
   if (armed.error == short_read) return real_read(file, to, half(bytes));
-  errno = armed.error;
-  return -1;
+  return failed_read();
 }
 
 ssize_t pread_or_fail(int file, void* to, std::size_t bytes, off_t at, void* caller) {
   if (real_pread == nullptr) find_all();
   if (!hit(FaultCall::pread, caller)) return real_pread(file, to, bytes, at);
   if (armed.error == short_read) return real_pread(file, to, half(bytes), at);
-  errno = armed.error;
-  return -1;
+  return failed_read();
 }
 
 ssize_t pwrite_or_fail(int file, const void* from, std::size_t bytes, off_t at, void* caller) {
@@ -181,8 +186,7 @@ ssize_t preadv_or_fail(int file, const iovec* parts, int count, off_t at, void* 
     return count > 0 ? real_pread(file, parts[0].iov_base, half(parts[0].iov_len), at)
                      : real_preadv(file, parts, count, at);
   }
-  errno = armed.error;
-  return -1;
+  return failed_read();
 }
 
 ssize_t preadv2_or_fail(int file, const iovec* parts, int count, off_t at, int flags,
@@ -193,8 +197,7 @@ ssize_t preadv2_or_fail(int file, const iovec* parts, int count, off_t at, int f
     const iovec part{parts[0].iov_base, half(parts[0].iov_len)};
     return real_preadv2(file, &part, 1, at, flags);
   }
-  errno = armed.error;
-  return -1;
+  return failed_read();
 }
 
 void* map_or_fail(void* at, std::size_t bytes, int protection, int flags, int file, off_t offset,

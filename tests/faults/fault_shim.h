@@ -21,12 +21,14 @@ enum class FaultCall : int {
 
 /// In place of an errno: read, pread and pwrite do half of what was asked for.
 inline constexpr int short_read = -1;
+/// In place of an errno: read and pread find the end of the file.
+inline constexpr int early_end = -2;
 
 struct Fault {
   FaultCall call = FaultCall::open;
   std::int64_t first = 1;  ///< the first call that fails, counted from arming
   std::int64_t times = 1;  ///< how many calls in a row fail
-  int error = 0;           ///< errno, or short_read
+  int error = 0;           ///< errno, short_read or early_end
 };
 
 /// What was seen since arming.

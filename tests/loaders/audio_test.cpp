@@ -212,6 +212,11 @@ TEST_CASE("a folder of sounds becomes waveforms of one rate and length") {
       REQUIRE(std::abs(waves.values<float>()[2048 + i] - resampled_8000_4096[i]) < 1e-4F);
   }
   CHECK_THROWS_AS(AudioFolder(folder / "nowhere"), ConfigError);
+  fs::create_directories(folder / "silence");
+  CHECK_THROWS_WITH_AS(AudioFolder(folder / ""),
+                       doctest::Contains("silence: class folder must hold a sound, got none"),
+                       ConfigError);
+  fs::remove(folder / "silence");
   CHECK_THROWS_AS(AudioFolder(folder / "", 100), ConfigError);
   fs::create_symlink("/etc/passwd", folder / "music" / "link.wav");
   CHECK_THROWS_AS(AudioFolder(folder / ""), ConfigError);

@@ -1,5 +1,7 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/listing/internal/find_copies.h>
 #include <headrace/loaders/listing/internal/kept_sums.h>
+#include <headrace/tests/support/no_more_files.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <atomic>
@@ -174,4 +176,16 @@ TEST_CASE("a stop ends the search without a word of copies") {
   CopySearch search = files.search();
   search.stop = stop.get_token();
   CHECK(find_copies(search).sets.empty());
+}
+
+TEST_CASE("where no file can be opened the search ends, and takes none for one of its own") {
+  const TemporaryFolder root;
+  Files files;
+  files.write(root / "a", "same");
+  files.write(root / "b", "same");
+  {
+    const headrace::test::NoMoreFiles limit;
+    CHECK_THROWS_AS(find_copies(files.search()), headrace::ResourceError);
+  }
+  CHECK(find_copies(files.search()).sets == Sets{{0, 1}});
 }

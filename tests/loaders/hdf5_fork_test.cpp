@@ -2,6 +2,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/hdf5_helper.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
+#include <headrace/loaders/hdf5/hdf5_thread.h>
 #include <headrace/loaders/hdf5/hdf5_writer.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/hdf5_files.h>
@@ -12,9 +13,11 @@
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <latch>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -224,6 +227,51 @@ TEST_CASE("the end of a forked process writes nothing into a file in the making"
   REQUIRE(table.attributes().size() == 1);
   const auto indices = scattered(rows, 1000);
   CHECK(gathered(table, indices)[0] == pick(values, fork_row_bytes, indices));
+}
+
+TEST_CASE("a forked process leaves the file of a writer that was moved, whatever numbers are free" *
+          doctest::skip(cannot_fork)) {
+  const TemporaryFolder folder;
+  const auto path = folder / "made.h5";
+  const int lower = ::dup(STDERR_FILENO);
+  REQUIRE(lower >= 0);
+  Hdf5Writer first(path);
+  ::close(lower);  // a file that is opened now has not the writer's number
+  Hdf5Writer writer(std::move(first));
+  writer.add("x", DType::int32, 20, {16});
+  CHECK(in_a_child([&] {
+          return message_of<PipelineError>([&] {
+            writer.append("x", Tensor::zeros(DType::int32, {20, 16}));
+          });
+        }).find("made.h5") != std::string::npos);
+  writer.append("x", Tensor::zeros(DType::int32, {20, 16}));
+  writer.finish();
+  CHECK(Hdf5Table({.file = path, .fields = {{"x", "/x"}}}).size() == 20);
+}
+
+TEST_CASE("a process that is forked while the library is at work is told not to use it" *
+          doctest::skip(cannot_fork_at_work)) {
+  const ForkedTable forked;
+  const auto table = forked.open({"/plain", Residence::library, false});
+  const auto thread = Hdf5Thread::shared();
+  std::latch inside(1), forked_already(1);
+  std::thread worker([&] {
+    thread->run([&] {
+      inside.count_down();
+      forked_already.wait();
+    });
+  });
+  inside.wait();
+  ForkedChild child([&] {
+    return message_of<PipelineError>([&] {
+             forked.open({"/plain", Residence::library, false});
+           }) +
+           "; " + std::to_string(forked.wrong(*table, 0));
+  });
+  forked_already.count_down();
+  worker.join();
+  CHECK(contains(child.said(), "was forked while another thread of it was in the HDF5 library"));
+  CHECK(forked.wrong(*table, 0) == 0);
 }
 
 }  // namespace headrace::test

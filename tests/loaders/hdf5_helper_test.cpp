@@ -187,6 +187,35 @@ TEST_CASE("a helper that was ended while it was idle is followed by another") {
   }
 }
 
+TEST_CASE("a helper that follows another notices that a source of the file was changed") {
+  const TemporaryFolder folder;
+  constexpr hsize_t count = 8;
+  const H5::DataSpace all(1, &count);
+  const auto write_source = [&](const H5::DataType& type) {
+    const std::vector<std::int16_t> values(count, 3);
+    H5::H5File((folder / "new.h5").c_str(), H5F_ACC_TRUNC)
+        .createDataSet("x", type, all)
+        .write(values.data(), P::NATIVE_INT16);
+    fs::rename(folder / "new.h5", folder / "source.h5");
+  };
+  write_source(P::STD_I16LE);
+  const fs::path path = folder / "all.h5";
+  {
+    const H5::DSetCreatPropList creation;
+    H5Pset_virtual(creation.getId(), all.getId(), "source.h5", "x", all.getId());
+    H5::H5File(path.c_str(), H5F_ACC_TRUNC).createDataSet("x", P::STD_I16LE, all, creation);
+  }
+  const InHelper used;
+  const Hdf5Table rows = table(path, "x", Residence::library);
+  const std::vector<std::int64_t> indices = scattered(count, 30);
+  CHECK(gathered(rows, indices) == gathered(rows, indices));
+  REQUIRE(helpers().size() == 1);
+  ::kill(helpers()[0], SIGKILL);
+  write_source(P::STD_I32BE);
+  const std::string message = message_of<PipelineError>([&] { gathered(rows, indices); });
+  CHECK(contains(message, "all.h5: it or a file that it takes data from was changed"));
+}
+
 TEST_CASE("a helper that is ended at its work is an error that is not the file's") {
   const TemporaryFolder folder;
   const fs::path path = folder / "layouts.h5";

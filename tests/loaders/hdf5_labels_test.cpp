@@ -208,3 +208,15 @@ TEST_CASE("what fits as it is stored is not turned, and what fits both ways is r
   file.options.record = Shape{4};
   CHECK(contains(file.refusal(), "its records must be [4] along its first or its last axis"));
 }
+
+TEST_CASE("labels that are no numbers of one row each, or no chars, are refused by what they are") {
+  LabelledFile file;
+  file.numbers("/x", {3, 2}, six);
+  file.numbers("/y", {3, 1}, {1, 0, 1}, "char");
+  CHECK(contains(file.refusal(), "a.h5:/y: chars must be uint16 [records, chars], got float64"));
+  file.numbers("/none", {0, 2}, {});
+  file.numbers("/none_of_them", {0}, {});
+  file.options.data = "/none";
+  file.options.labels = "/none_of_them";
+  CHECK(contains(file.refusal(), "must hold numbers, one row for each record, got no row"));
+}

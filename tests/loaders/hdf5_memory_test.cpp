@@ -128,6 +128,47 @@ TEST_CASE("a resident table gives its indexes back") {
   CHECK(files.right(table));
 }
 
+TEST_CASE("a field stays resident only where the indexes of the others' chunks fit beside it") {
+  const TemporaryFolder folder;
+  const auto path = folder / "a.h5";
+  constexpr std::int64_t rows = 512, values = 24;
+  const std::vector<std::byte> small = noise(rows * 96), large = noise(rows * values * 32);
+  {
+    const H5::H5File file(path.c_str(), H5F_ACC_TRUNC);
+    write(file, {"small", P::STD_I32LE, {rows, values}}, small.data(), P::NATIVE_INT32);
+    write(file, {"large", P::STD_I64LE, {rows, 4 * values}, {1, values}}, large.data(),
+          P::NATIVE_INT64);
+  }
+  for (const std::size_t memory : {std::size_t{56} << 10, std::size_t{256} << 10}) {
+    CAPTURE(memory);
+    const Hdf5Table table(
+        {.file = path, .fields = {{"s", "/small"}, {"l", "/large"}}, .memory = memory});
+    const auto indices = scattered(rows, 100);
+    const auto got = gathered(table, indices);
+    CHECK(got[0] == pick(small, 96, indices));
+    CHECK(got[1] == pick(large, values * 32, indices));
+    CHECK(table.resident_bytes() <= memory);
+  }
+}
+
+TEST_CASE("indexes of many files' chunks that need more than the memory are refused") {
+  const TemporaryFolder folder;
+  constexpr hsize_t chunks = 20'000;
+  const std::vector<std::byte> values = noise(chunks);
+  write(H5::H5File((folder / "0.h5").c_str(), H5F_ACC_TRUNC), {"x", P::STD_U8LE, {chunks}, {1}},
+        values.data(), P::NATIVE_UINT8);
+  Hdf5TableOptions options{.file = folder / "0.h5",
+                           .fields = {{"x", "/x"}},
+                           .memory = 8_MiB,
+                           .residence = Residence::pread};
+  for (int i = 1; i < 40; ++i) {
+    options.more_files.push_back(folder / (std::to_string(i) + ".h5"));
+    std::filesystem::create_hard_link(options.file, options.more_files.back());
+  }
+  const std::string message = message_of<ResourceError>([&] { Hdf5Table table(options); });
+  CHECK(contains(message, "the indexes of the chunks of 40 files need"));
+}
+
 TEST_CASE("records hold their labels beside the memory of their rows") {
   const MixedFiles files;
   for (const std::size_t memory : {1_MiB, 16_MiB}) {

@@ -173,4 +173,18 @@ TEST_CASE("a packed dataset needs rows in a chunk") {
   CHECK_THROWS_AS(writer.add("x", DType::uint8, 5, Shape{}, {.chunk_rows = -1}), ConfigError);
 }
 
+TEST_CASE("more files in the making than are kept from forked processes are refused") {
+  const TemporaryFolder folder;
+  const auto path = [&](std::size_t i) { return folder / (std::to_string(i) + ".h5"); };
+  std::vector<Hdf5Writer> writers;
+  const std::string message = message_of<ResourceError>([&] {
+    while (writers.size() < 1000)
+      writers.emplace_back(path(writers.size()));
+  });
+  CHECK(contains(message, "at most 256 files can be written at a time; finish some"));
+  CHECK(writers.size() == 256);
+  writers.pop_back();
+  writers.emplace_back(path(256));
+}
+
 }  // namespace headrace::test

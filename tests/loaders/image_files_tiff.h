@@ -16,6 +16,7 @@ struct TiffSpec {
   int width = 40;
   int height = 30;
   int bits = 8;
+  int format = SAMPLEFORMAT_UINT;
   int samples = 3;
   int photometric = PHOTOMETRIC_RGB;
   int compression = COMPRESSION_NONE;
@@ -103,8 +104,11 @@ inline void tiff_tags(TIFF* tiff, const TiffSpec& spec) {
   TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, spec.height);
   TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, spec.bits);
   TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, spec.samples);
+  TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, spec.format);
   TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, spec.photometric);
   TIFFSetField(tiff, TIFFTAG_COMPRESSION, spec.compression);
+  if (spec.photometric == PHOTOMETRIC_YCBCR)
+    TIFFSetField(tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
   TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, spec.planes ? 2 : 1);
   TIFFSetField(tiff, TIFFTAG_ORIENTATION, spec.orientation);
   if (spec.samples > (spec.photometric == PHOTOMETRIC_SEPARATED ? 4

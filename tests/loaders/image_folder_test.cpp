@@ -1,13 +1,16 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/image_folder.h>
+#include <headrace/loaders/listing/internal/class_folders.h>
 #include <headrace/tests/loaders/file_bytes.h>
 #include <headrace/tests/loaders/gathered.h>
+#include <headrace/tests/support/no_more_files.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include <doctest/doctest.h>
 
@@ -153,4 +156,19 @@ TEST_CASE("control characters of file names are escaped in messages") {
   test::TemporaryFolder root;
   test::make_file(root / "cat/a\x1b[2J\n.jpg", "a");
   CHECK(ImageFolder(root / "").origin(0) == "cat/a\\x1b[2J\\x0a.jpg");
+}
+
+TEST_CASE("a folder that cannot be listed for lack of descriptors is no fault of the data") {
+  const test::TemporaryFolder root;
+  test::make_file(root / "cat/a.jpg", "a");
+  const detail::FileSearch search{.root = root.path().native(),
+                                  .who = "image folder",
+                                  .what = "an image",
+                                  .is_wanted = [](std::string_view) { return true; }};
+  {
+    const test::NoMoreFiles limit;
+    CHECK_THROWS_WITH_AS(detail::list_files(search, "cat"),
+                         doctest::Contains("cat: cannot be listed"), ResourceError);
+  }
+  CHECK(detail::list_files(search, "cat").size() == 1);
 }

@@ -6,6 +6,7 @@
 
 #include <cstdarg>
 #include <cstdint>
+#include <cstdlib>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -179,6 +180,21 @@ TEST_CASE("colour TIFF files come back as written, whatever their blocks and com
   CHECK(whole_tiff(test::encode_tiff({.samples = 4}, with_alpha(pixels))) == pixels);
 }
 
+TEST_CASE("JPEG inside a TIFF is coloured as it was written, in luma and chroma or not") {
+  Pixels pixels;
+  for (int i = 0; i < 40 * 30; ++i)
+    pixels.insert(pixels.end(), {200, 100, 50});
+  for (const int photometric : {PHOTOMETRIC_YCBCR, PHOTOMETRIC_RGB}) {
+    CAPTURE(photometric);
+    const Pixels read = whole_tiff(test::encode_tiff(
+        {.photometric = photometric, .compression = COMPRESSION_JPEG, .rows_per_strip = 16},
+        pixels));
+    REQUIRE(read.size() == pixels.size());
+    for (std::size_t i = 0; i < read.size(); ++i)
+      REQUIRE(std::abs(int{read[i]} - int{pixels[i]}) <= 3);
+  }
+}
+
 TEST_CASE("16 bits, grey, inverted grey and palettes become 8-bit colour") {
   const Pixels deep = test::picture(80, 30, 1);  // 40 x 30 values of two bytes
   for (bool big : {false, true}) {
@@ -280,6 +296,17 @@ TEST_CASE("kinds of TIFF that make no 8-bit picture are refused by name") {
         "");
   CHECK(tiff_failure(test::encode_tiff({.compression = COMPRESSION_LZMA}, rows))
             .find("compression 34925 is not supported") != std::string::npos);
+  CHECK(tiff_failure(test::encode_tiff({.bits = 32,
+                                        .format = SAMPLEFORMAT_IEEEFP,
+                                        .samples = 1,
+                                        .photometric = PHOTOMETRIC_MINISBLACK},
+                                       rows))
+            .find("samples must be unsigned integers, got sample format 3") != std::string::npos);
+  CHECK(tiff_failure(
+            test::encode_tiff(
+                {.width = 70'000, .height = 1, .samples = 1, .photometric = PHOTOMETRIC_MINISBLACK},
+                Pixels(70'000, 1)))
+            .find("TIFF: sides must be 1 to 65536") == 0);
 }
 
 TEST_CASE("TIFF files that are cut off, altered or beyond the limits are refused or right") {

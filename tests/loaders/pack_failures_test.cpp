@@ -7,6 +7,7 @@
 #include <headrace/tests/loaders/file_bytes.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/image_files.h>
+#include <headrace/tests/support/no_more_files.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <chrono>
@@ -16,8 +17,6 @@
 #include <string>
 
 #include <doctest/doctest.h>
-
-#include <sys/resource.h>
 
 using namespace headrace;
 namespace fs = std::filesystem;
@@ -57,22 +56,6 @@ void write_manifest(const fs::path& file, const std::string& label, const std::s
     out << i << ".jpg," << (i < 4 ? label : "b") << "," << (i < 4 ? weight : "1") << "\n";
   out << "0.jpg,a,1\n";
 }
-
-/// No descriptors beyond those that are open, as long as it lives.
-class NoMoreFiles {
- public:
-  NoMoreFiles() {
-    ::getrlimit(RLIMIT_NOFILE, &before_);
-    const rlimit none{.rlim_cur = 0, .rlim_max = before_.rlim_max};
-    ::setrlimit(RLIMIT_NOFILE, &none);
-  }
-  ~NoMoreFiles() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-  NoMoreFiles(const NoMoreFiles&) = delete;
-  NoMoreFiles& operator=(const NoMoreFiles&) = delete;
-
- private:
-  rlimit before_{};
-};
 
 }  // namespace
 
@@ -141,7 +124,7 @@ TEST_CASE(
   const ImagePack pack(file);
   PackOptions again{.file = root / "again.pack", .threads = 4, .skip_bad = true};
   {
-    const NoMoreFiles limit;
+    const test::NoMoreFiles limit;
     CHECK_THROWS_AS(verify_pack(pack, &folder, {.threads = 4}), ResourceError);
     CHECK_THROWS_AS(pack_images(folder, again), ResourceError);
     CHECK_THROWS_AS(ImagePack{file}, ResourceError);

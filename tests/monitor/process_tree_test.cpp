@@ -1,5 +1,6 @@
 // Trees of processes as a sampler sees them.
 #include <headrace/monitor/system/system_sampler.h>
+#include <headrace/tests/support/no_more_files.h>
 
 #include "fake_process.h"
 
@@ -8,36 +9,16 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 using namespace headrace::monitor;
 using headrace::test::end;
 using headrace::test::FakeRoot;
+using headrace::test::NoMoreFiles;
 using headrace::test::read_so_far;
 using headrace::test::run;
 using headrace::test::tick_s;
 using headrace::test::watching;
-
-namespace {
-
-// While it lives, this process can open nothing.
-class NoMoreFiles {
- public:
-  NoMoreFiles() {
-    REQUIRE(getrlimit(RLIMIT_NOFILE, &before_) == 0);
-    const rlimit none{.rlim_cur = 0, .rlim_max = before_.rlim_max};
-    REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
-  }
-  ~NoMoreFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
-  NoMoreFiles(const NoMoreFiles&) = delete;
-  NoMoreFiles& operator=(const NoMoreFiles&) = delete;
-
- private:
-  rlimit before_{};
-};
-
-}  // namespace
 
 TEST_CASE("a tree is a process and all that descend from it, and nobody else") {
   const FakeRoot root;

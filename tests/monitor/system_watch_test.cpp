@@ -123,6 +123,20 @@ TEST_CASE("a watch samples by itself, keeps the last, and goes on whatever its l
   CHECK(watch.cpu_seconds() > 0.0);
 }
 
+TEST_CASE("a watch goes on where looks fail, the first one among them") {
+  std::atomic<int> asked = 0;
+  auto options = options_for(10ms);
+  options.sampler.driver_locked = [&]() -> std::uint64_t {
+    if (++asked <= 3) throw std::runtime_error("the driver is gone");
+    return 7;
+  };
+  const SystemWatch watch(options);
+  CHECK(eventually([&] { return watch.last().has_value(); }));
+  CHECK(asked > 3);
+  REQUIRE(watch.last());
+  CHECK(watch.last()->memory.driver_locked == 7);
+}
+
 TEST_CASE("a watch that ends within its first period has a sample all the same, and ends at once") {
   std::atomic<int> samples = 0;
   bool names_somebody = false;

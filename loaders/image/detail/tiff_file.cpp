@@ -68,10 +68,8 @@ TiffLayout TiffFile::open(std::span<const std::byte> file) {
   bytes = file;
   place = 0;
   message.clear();
-  TIFFOpenOptions* options = TIFFOpenOptionsAlloc();
-  if (options == nullptr) throw ResourceError("[decode] TIFF: no memory for a decoder");
   handle_ = Callbacks::open(*this, "picture", "rm", most_tiff_memory, Callbacks::read_bytes,
-                            Callbacks::refuse_write, options);
+                            Callbacks::refuse_write);
   if (handle_ == nullptr) fail("broken header");
   return read_layout();
 }

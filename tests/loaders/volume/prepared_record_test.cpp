@@ -155,6 +155,20 @@ TEST_CASE("a record that states other sides than its files have vouches for noth
   }
 }
 
+TEST_CASE("a record of another version, or that is none, vouches for nothing") {
+  const TemporaryFolder folder;
+  NnUNetRawFiles::write<std::uint8_t>(folder / "a.nii", small, some_value);
+  kept(folder, folder / "a.nii");
+  const fs::path record = folder / "out/a.json";
+  const std::string good = bytes_in(record);
+  for (const char* other : {"", "{}", "[1]", "{\"prepared_case\": 0}", "{\"prepared_case\": "}) {
+    CAPTURE(other);
+    put(record, other);
+    CHECK(!kept(folder, folder / "a.nii"));
+    CHECK(bytes_in(record) == good);
+  }
+}
+
 TEST_CASE("a label or channel that lies elsewhere than its image is told, by later runs, too") {
   const NnUNetRawFiles files;
   const TemporaryFolder folder;

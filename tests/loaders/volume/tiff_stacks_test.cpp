@@ -97,6 +97,8 @@ TEST_CASE("ImageJ's channels and slices come in order; time points and lost page
             "got 5");
   check_has(described(6, start + "channels=2\nslices=2\n"),
             "says that it has 6 images, but its channels, slices and frames are 4");
+  check_has(described(6, start + "channels=4000000000000000000\nslices=4000000000000000000\n"),
+            "but its channels, slices and frames are 9223372036854775807");
   for (const char* name : {"imagej-frames.tif", "imagej-both.tif"})
     check_has(order_of(volume_data() / name), "2 time points; save each time point");
 }
@@ -132,6 +134,9 @@ TEST_CASE("an OME-TIFF of several images, files or time points is refused by its
   check_has(described(6, ome("", "XYCZT", "SizeC=\"2\" SizeZ=\"0\" SizeT=\"1\"")),
             "OME's SizeZ must be a whole number from 1 on, got \"0\"");
   check_has(described(6, ome("", "XYCZT", "SizeC=\"2\" SizeT=\"1\"")), "OME's SizeZ must be");
+  CHECK(described(6, ome("", "XYCZT",
+                         "MaxSizeZ=\"9\" SizeZIs=\"9\" SizeC=\"2\" SizeZ=\"3\" SizeT=\"1\"")) ==
+        "2x3: 0 2 4 1 3 5");
   check_has(described(6, ome("", "XY")), "OME's DimensionOrder must be like XYCZT, got \"XY\"");
   check_has(described(6, ome("<TiffData IFD=\"x\"/>")), "OME's IFD must be a whole number");
 }
@@ -209,6 +214,10 @@ TEST_CASE("a slice of a folder must be one page by its description, too") {
                        DataError);
   write_stack(folder / "1.tif", 1, "ImageJ=1.54f\n");
   CHECK(order_of(folder.path()) == "1x1: 0");
+  const std::size_t one = open_tiff_volume(folder.path())->resident_bytes();
+  write_stack(folder / "2.tif", 1, "ImageJ=1.54f\n");
+  CHECK(open_tiff_volume(folder.path())->resident_bytes() >= 2 * one);
+  CHECK(one > 0);
 }
 
 }  // namespace headrace::test

@@ -26,20 +26,21 @@ struct Info {
   RecordingDriver* driver;
 };
 
-/// Reads all, zeros behind the end of the file: the library may read there, and expects them.
-bool read_all(int descriptor, haddr_t address, std::size_t bytes, std::byte* to) {
-  while (bytes > 0) {
-    const ssize_t got =
-        address > most_address ? -1 : ::pread(descriptor, to, bytes, static_cast<off_t>(address));
+/// Reads all, zeros behind the `end` that the file had: the library may read there, and expects
+/// them.
+bool read_all(int descriptor, haddr_t end, haddr_t address, std::span<std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t got = address > most_address ? -1
+                                               : ::pread(descriptor, bytes.data(), bytes.size(),
+                                                         static_cast<off_t>(address));
     if (got < 0 && address <= most_address && errno == EINTR) continue;
-    if (got < 0) return false;
+    if (got < 0 || (got == 0 && address < end)) return false;
     if (got == 0) {
-      std::fill_n(to, bytes, std::byte{0});
+      std::ranges::fill(bytes, std::byte{0});
       return true;
     }
-    to += got;
+    bytes = bytes.subspan(static_cast<std::size_t>(got));
     address += static_cast<haddr_t>(got);
-    bytes -= static_cast<std::size_t>(got);
   }
   return true;
 }
@@ -98,9 +99,9 @@ herr_t RecordingDriver::read(H5FD_t* library_file, H5FD_mem_t type, hid_t, haddr
     driver.last_ = {address, bytes};
     return 0;
   }
-  auto* at = static_cast<std::byte*>(to);
-  if (!read_all(descriptor, address, bytes, at)) return -1;
-  const bool admitted = type != H5FD_MEM_DRAW || driver.admits(descriptor, address, {at, bytes});
+  const std::span<std::byte> all(static_cast<std::byte*>(to), bytes);
+  if (!read_all(descriptor, File::of(library_file).end_of_file, address, all)) return -1;
+  const bool admitted = type != H5FD_MEM_DRAW || driver.admits(descriptor, address, all);
   return admitted ? 0 : -1;
 }
 

@@ -18,14 +18,16 @@ TiffHandle& handle_of(thandle_t user) {
 
 tmsize_t read_file(thandle_t user, void* to, tmsize_t count) noexcept {
   TiffHandle& handle = handle_of(user);
-  if (count <= 0) return 0;
+  if (count <= 0 || handle.place >= handle.size()) return 0;
   try {
-    const std::size_t got = handle.file()->read_some(
-        {static_cast<std::byte*>(to), static_cast<std::size_t>(count)}, handle.place);
-    handle.place += got;
-    handle.read_bytes += got;
-    return static_cast<tmsize_t>(got);
-  } catch (const std::exception&) {
+    const std::size_t there =
+        std::min(static_cast<std::uint64_t>(count), handle.size() - handle.place);
+    handle.file()->read({static_cast<std::byte*>(to), there}, handle.place);
+    handle.place += there;
+    handle.read_bytes += there;
+    return static_cast<tmsize_t>(there);
+  } catch (...) {
+    handle.refusal = std::current_exception();
     return 0;  // libtiff would set its buffer to zero from the byte before it for -1
   }
 }
@@ -56,6 +58,10 @@ const SampleType* type_of(unsigned format, unsigned bits) {
   return found != sample_types.end() ? found : nullptr;
 }
 
+double positive_or_0(float value) {
+  return std::isfinite(value) && value > 0.0F ? static_cast<double>(value) : 0.0;
+}
+
 /// Bytes that one stored byte can become at most; 0 where that is not bounded.
 std::uint64_t most_ratio(unsigned compression) {
   switch (compression) {
@@ -81,7 +87,15 @@ T TiffHandle::tag(unsigned number, T otherwise) const {
   return TIFFGetFieldDefaulted(handle_, number, &value) == 1 ? value : otherwise;
 }
 
+/// libtiff goes on without the tags and directories that it could not read.
+void TiffHandle::require_read() {
+  if (!refusal) return;
+  close();
+  std::rethrow_exception(std::exchange(refusal, nullptr));
+}
+
 void TiffHandle::fail(const std::string& rule) {
+  require_read();
   const std::string cause = message.empty() ? "" : " (" + printable(message) + ")";
   const std::shared_ptr<const VoxelFile> file = file_;
   close();
@@ -89,6 +103,7 @@ void TiffHandle::fail(const std::string& rule) {
 }
 
 void TiffHandle::fail_page(std::size_t number, const std::string& rule) {
+  require_read();
   const std::shared_ptr<const VoxelFile> file = file_;
   close();
   file->fail("page " + std::to_string(number) + ": " + rule);
@@ -110,6 +125,7 @@ void TiffHandle::open(std::shared_ptr<const VoxelFile> file, std::size_t most_by
   handle_ = TiffCallbacks<TiffHandle>::open(*this, "volume", "rmc", most_bytes, read_file,
                                             TiffCallbacks<TiffHandle>::refuse_write);
   if (handle_ == nullptr) fail("must be a TIFF file, got a broken header or directory");
+  require_read();
 }
 
 bool TiffHandle::next() {
@@ -117,6 +133,7 @@ bool TiffHandle::next() {
   message.clear();
   if (TIFFReadDirectory(handle_) != 1)
     fail("its directories must be a chain that ends, got a broken one or a loop");
+  require_read();
   return true;
 }
 
@@ -129,6 +146,7 @@ void TiffHandle::go_to(std::uint64_t offset) {
   message.clear();
   if (TIFFSetSubDirectory(handle_, offset) != 1)
     fail("the directory at byte " + std::to_string(offset) + " cannot be read any more");
+  require_read();
 }
 
 bool TiffHandle::is_extra() const {
@@ -143,13 +161,11 @@ std::string_view TiffHandle::description() const {
 }
 
 double TiffHandle::resolution_x() const {
-  const auto value = static_cast<double>(tag<float>(TIFFTAG_XRESOLUTION, 0.0F));
-  return std::isfinite(value) && value > 0.0 ? value : 0.0;
+  return positive_or_0(tag<float>(TIFFTAG_XRESOLUTION, 0.0F));
 }
 
 double TiffHandle::resolution_y() const {
-  const auto value = static_cast<double>(tag<float>(TIFFTAG_YRESOLUTION, 0.0F));
-  return std::isfinite(value) && value > 0.0 ? value : 0.0;
+  return positive_or_0(tag<float>(TIFFTAG_YRESOLUTION, 0.0F));
 }
 
 void TiffHandle::check_kind(std::size_t number) {
@@ -260,6 +276,7 @@ std::uint64_t TiffHandle::place_of(const TiffPage& page, std::int64_t y, std::si
   const auto strip = static_cast<std::uint32_t>(y / page.part_height);
   const std::uint64_t at = TIFFGetStrileOffset(handle_, strip);
   const std::uint64_t stored = TIFFGetStrileByteCount(handle_, strip);
+  require_read();
   if (at > 0 && stored >= bytes && at <= file_->size() && bytes <= file_->size() - at) return at;
   fail("strip " + std::to_string(strip) + " must have " + std::to_string(bytes) +
        " bytes in the file, got " + std::to_string(stored) + " at byte " + std::to_string(at));
@@ -280,6 +297,7 @@ void TiffHandle::read_part(const TiffPage& page, std::int64_t x, std::int64_t y,
                                   : TIFFReadEncodedStrip(handle_, part, out.data(), size);
   if (got != size || !message.empty())
     fail("strip or tile " + std::to_string(part) + " is broken or cut off");
+  require_read();
 }
 
 }  // namespace headrace::inline v1::detail

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <span>
 #include <string>
@@ -70,10 +71,12 @@ class TiffHandle {
   std::uint64_t place = 0;
   std::uint64_t read_bytes = 0;
   std::string message;
+  std::exception_ptr refusal;  ///< what reading the file threw
 
  private:
   template <class T>
   T tag(unsigned number, T otherwise) const;
+  void require_read();
   [[noreturn]] void fail(const std::string& rule);
   [[noreturn]] void fail_page(std::size_t number, const std::string& rule);
   void check_kind(std::size_t number);
