@@ -58,10 +58,6 @@ const SampleType* type_of(unsigned format, unsigned bits) {
   return found != sample_types.end() ? found : nullptr;
 }
 
-double positive_or_0(float value) {
-  return std::isfinite(value) && value > 0.0F ? static_cast<double>(value) : 0.0;
-}
-
 /// Bytes that one stored byte can become at most; 0 where that is not bounded.
 std::uint64_t most_ratio(unsigned compression) {
   switch (compression) {
@@ -160,12 +156,12 @@ std::string_view TiffHandle::description() const {
   return text;
 }
 
-double TiffHandle::resolution_x() const {
-  return positive_or_0(tag<float>(TIFFTAG_XRESOLUTION, 0.0F));
-}
-
-double TiffHandle::resolution_y() const {
-  return positive_or_0(tag<float>(TIFFTAG_YRESOLUTION, 0.0F));
+std::array<double, 2> TiffHandle::resolution() const {
+  const auto positive = [](float value) {
+    return std::isfinite(value) && value > 0.0F ? static_cast<double>(value) : 0.0;
+  };
+  return {positive(tag<float>(TIFFTAG_YRESOLUTION, 0.0F)),
+          positive(tag<float>(TIFFTAG_XRESOLUTION, 0.0F))};
 }
 
 void TiffHandle::check_kind(std::size_t number) {

@@ -3,6 +3,7 @@
 #include <headrace/engine/tensor/dtype.h>
 #include <headrace/loaders/volume/detail/voxel/voxel_file.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -56,9 +57,8 @@ class TiffHandle {
   bool is_extra() const;
   /// Of this directory; as long as the handle is at it.
   std::string_view description() const;
-  /// Pixels per unit of length along x and y; 0 where it does not say.
-  double resolution_x() const;
-  double resolution_y() const;
+  /// Pixels per unit of length along y and x; 0 where it does not say.
+  std::array<double, 2> resolution() const;
 
   /// Decodes the strip or tile that holds pixel (x, y), all of it that lies in the page; `out` has
   /// at most part_bytes.

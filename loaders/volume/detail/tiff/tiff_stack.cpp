@@ -82,11 +82,10 @@ VolumeIndex block_of(const TiffPage& page) {
 std::optional<StackDescription> description_of(const TiffHandle& handle, const TiffPage& page,
                                                std::size_t pages) {
   try {
-    return stack_description(handle.description(),
-                             {.pages = static_cast<std::int64_t>(pages),
-                              .width = page.width,
-                              .height = page.height,
-                              .resolution = {handle.resolution_y(), handle.resolution_x()}});
+    return stack_description(handle.description(), {.pages = static_cast<std::int64_t>(pages),
+                                                    .width = page.width,
+                                                    .height = page.height,
+                                                    .resolution = handle.resolution()});
   } catch (const DataError& error) {
     handle.file()->fail(error.what());
   }
