@@ -10,6 +10,7 @@
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
@@ -233,10 +234,12 @@ TEST_CASE("a forked process leaves the file of a writer that was moved, whatever
           doctest::skip(cannot_fork)) {
   const TemporaryFolder folder;
   const auto path = folder / "made.h5";
-  const int lower = ::dup(STDERR_FILENO);
-  REQUIRE(lower >= 0);
+  std::array<int, 4> lower{};
+  for (int& number : lower)
+    REQUIRE((number = ::dup(STDERR_FILENO)) >= 0);
   Hdf5Writer first(path);
-  ::close(lower);  // a file that is opened now has not the writer's number
+  for (const int number : lower)
+    ::close(number);  // a file that is opened now has not the writer's number
   Hdf5Writer writer(std::move(first));
   writer.add("x", DType::int32, 20, {16});
   CHECK(in_a_child([&] {

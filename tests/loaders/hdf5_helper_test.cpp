@@ -22,6 +22,8 @@
 
 #include <doctest/doctest.h>
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -184,6 +186,30 @@ TEST_CASE("a helper that was ended while it was idle is followed by another") {
   for (int round = 0; round < 2; ++round) {
     const std::string message = message_of<PipelineError>([&] { gathered(rows, indices); });
     CHECK(contains(message, "layouts.h5 was changed"));
+  }
+}
+
+TEST_CASE("a helper tells of a file that is changed while it reads it, and of one in the making") {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "layouts.h5";
+  write_layouts(path);
+  for (const bool there : {true, false}) {
+    CAPTURE(there);
+    const InHelper used;
+    use_hdf5_helper(there);
+    const int writer = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    REQUIRE(::flock(writer, LOCK_EX) == 0);
+    const std::string locked =
+        message_of<DataError>([&] { table(path, "scaled", Residence::library); });
+    CHECK_MESSAGE(contains(locked, "layouts.h5: cannot be opened"), locked);
+    CHECK(contains(locked, "that nobody is writing it"));
+    ::close(writer);
+    const Hdf5Table rows = table(path, "scaled", Residence::library);
+    const std::vector<std::int64_t> indices = scattered(file_rows, 30);
+    CHECK(gathered(rows, indices) == gathered(rows, indices));
+    fs::last_write_time(path, fs::last_write_time(path) + std::chrono::seconds(3));
+    const std::string message = message_of<PipelineError>([&] { gathered(rows, indices); });
+    CHECK_MESSAGE(contains(message, "layouts.h5 was changed"), message);
   }
 }
 
