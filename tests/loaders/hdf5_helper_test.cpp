@@ -206,7 +206,7 @@ TEST_CASE("a helper tells of a file that is changed while it reads it, and of on
     ::close(writer);
     const Hdf5Table rows = table(path, "scaled", Residence::library);
     const std::vector<std::int64_t> indices = scattered(file_rows, 30);
-    CHECK(gathered(rows, indices) == gathered(rows, indices));
+    REQUIRE(gathered(rows, indices)[0].size() == 30 * row_values * 2);
     fs::last_write_time(path, fs::last_write_time(path) + std::chrono::seconds(3));
     const std::string message = message_of<PipelineError>([&] { gathered(rows, indices); });
     CHECK_MESSAGE(contains(message, "layouts.h5 was changed"), message);
@@ -234,7 +234,9 @@ TEST_CASE("a helper that follows another notices that a source of the file was c
   const InHelper used;
   const Hdf5Table rows = table(path, "x", Residence::library);
   const std::vector<std::int64_t> indices = scattered(count, 30);
-  CHECK(gathered(rows, indices) == gathered(rows, indices));
+  std::int16_t first = 0;
+  std::memcpy(&first, gathered(rows, indices)[0].data(), sizeof first);
+  CHECK(first == 3);
   REQUIRE(helpers().size() == 1);
   ::kill(helpers()[0], SIGKILL);
   write_source(P::STD_I32BE);
