@@ -60,7 +60,8 @@ std::vector<NnUNetCase> find_volume_cases(const fs::path& data, const CasesWante
   std::error_code none;
   for (NnUNetCase& one : raw.test) {
     const fs::path label = beside / (one.name + raw.file_ending);
-    if (!beside.empty() && fs::exists(label, none)) one.label = label;
+    if (!beside.empty() && fs::symlink_status(label, none).type() != fs::file_type::not_found)
+      one.label = label;
   }
   return raw.test;
 }

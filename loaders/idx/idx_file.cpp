@@ -57,7 +57,9 @@ class Reader {
     char more = 0;
     const int got = ::gzread(file_.get(), &more, 1);
     if (got > 0) fail("has bytes after its last element");
-    if (got < 0) end(0);
+    int state = Z_OK;
+    ::gzerror(file_.get(), &state);  // a checksum that is cut off
+    if (got < 0 || state != Z_OK) end(0);
   }
 
   /// The most bytes that the file can unpack to.

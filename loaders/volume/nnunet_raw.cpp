@@ -201,7 +201,9 @@ std::vector<NnUNetCase> list_nnunet_cases(const fs::path& images, std::size_t ch
   std::error_code none;
   for (NnUNetCase& made : cases) {
     const fs::path label = labels / (made.name + raw.file_ending);
-    if (!labels.empty() && fs::exists(label, none)) made.label = label;
+    // One that is there but cannot be looked at is told of when it is opened.
+    if (!labels.empty() && fs::symlink_status(label, none).type() != fs::file_type::not_found)
+      made.label = label;
   }
   return cases;
 }

@@ -148,10 +148,10 @@ class TiffVolume final : public Volume {
 
   void go_to(Scratch& scratch, std::size_t page) const {
     if (stack_.file) {
-      if (scratch.handle.file() == nullptr) scratch.handle.open(stack_.file, most_bytes_);
+      if (!scratch.handle.is_open()) scratch.handle.open(stack_.file, most_bytes_);
       return scratch.handle.go_to(stack_.directories[page]);
     }
-    if (scratch.handle.file() != nullptr && scratch.slice == page) return;
+    if (scratch.handle.is_open() && scratch.slice == page) return;
     scratch.handle.open(slice(page), most_bytes_);
     scratch.slice = page;
   }

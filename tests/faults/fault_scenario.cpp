@@ -215,6 +215,7 @@ FaultScenario make_fault_scenario(const std::string& name, const fs::path& folde
   if (name == "hdf5-chunks") return table_of(folder, Residence::pread, true);
   if (name == "hdf5-chunks-resident") return table_of(folder, Residence::resident, true);
   if (name == "hdf5-library") return table_of(folder, Residence::library, true);
+  if (name == "hdf5-library-plain") return table_of(folder, Residence::library, false);
   if (name == "idx") return idx(folder);
   if (name == "volumes") return volume_scenario(folder, true);
   if (name == "volumes-plain") return volume_scenario(folder, false);

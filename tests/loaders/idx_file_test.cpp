@@ -135,6 +135,10 @@ TEST_CASE("a packed file that is cut or damaged is refused") {
   std::string wrong = bytes;
   wrong[wrong.size() - 6] = static_cast<char>(wrong[wrong.size() - 6] ^ 1);
   CHECK(contains(idx_refusal(plain(folder / "sum.gz", wrong)), "unpacked"));
+  // Of its last eight bytes, checksum and length, none may lack.
+  for (const std::size_t lacks : {1, 4, 7, 8})
+    CHECK(contains(idx_refusal(plain(folder / "end.gz", bytes.substr(0, bytes.size() - lacks))),
+                   "unpacked"));
 }
 
 TEST_CASE("sizes over the limit and files that are not there have errors of their own") {

@@ -223,6 +223,9 @@ TEST_CASE("images of a folder are listed by case, whatever lies beside them") {
   CHECK(cases[0].images.size() == 2);
   CHECK(cases[0].label.empty());
   CHECK(cases[1].label.filename() == "b.nii.gz");
+  std::filesystem::create_symlink("nowhere", folder.path() / "labels/a.nii.gz");
+  const auto linked = list_nnunet_cases(folder.path() / "images", 2, folder.path() / "labels");
+  CHECK(linked[0].label.filename() == "a.nii.gz");  // to be refused when it is opened
   make("images/c_0000.nii");
   CHECK_THROWS_WITH_AS(list_nnunet_cases(folder.path() / "images", 2),
                        doctest::Contains("must have one ending"), ConfigError);

@@ -218,6 +218,10 @@ TEST_CASE("a slice of a folder must be one page by its description, too") {
   write_stack(folder / "2.tif", 1, "ImageJ=1.54f\n");
   CHECK(open_tiff_volume(folder.path())->resident_bytes() >= 2 * one);
   CHECK(one > 0);
+  fs::rename(folder / "2.tif", folder / "fetched");
+  fs::create_symlink("nowhere", folder / "2.tif");
+  CHECK_THROWS_WITH_AS(open_tiff_volume(folder.path()),
+                       doctest::Contains("2.tif: link leads nowhere"), ConfigError);
 }
 
 }  // namespace headrace::test

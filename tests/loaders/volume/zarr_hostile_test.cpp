@@ -108,6 +108,18 @@ TEST_CASE("metadata of version 2 that break a rule are refused by its name") {
   CHECK(contains(tried("\"zarr_format\":2", "\"zarr_format\":1"), "\"zarr_format\" must be 2"));
 }
 
+TEST_CASE("a chunk that was not fetched is no chunk of the fill value") {
+  const TemporaryFolder folder;
+  std::ofstream(folder / ".zarray") << v2;
+  CHECK(reads(folder.path()));
+  fs::create_symlink("../annex/objects/x", folder / "0.0.0");
+  const auto volume = open_zarr_volume(folder.path());
+  std::vector<std::byte> block(volume->info().block_bytes());
+  CHECK_THROWS_WITH_AS(volume->read_block({}, block),
+                       doctest::Contains("is a link that leads nowhere; fetch what it names"),
+                       DataError);
+}
+
 TEST_CASE("a fill value that is a number in quotes, as z5py writes it, is that number") {
   const TemporaryFolder folder;
   make_file(folder / ".zarray", replaced(v2, "\"fill_value\":0", "\"fill_value\":\"7\""));

@@ -83,8 +83,11 @@ StoreFolder StoreFolder::below(const std::string& name) const {
 }
 
 std::optional<StoreFile> StoreFolder::open(const std::string& name) const {
-  FileDescriptor file((path_ + "/" + name).c_str());
+  const std::string path = path_ + "/" + name;
+  FileDescriptor file(path.c_str());
   if (file.number() < 0) {
+    if (errno == ENOENT && std::filesystem::is_symlink(path))
+      throw DataError(detail::quoted(name) + " is a link that leads nowhere; fetch what it names");
     if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
     cannot_open_store(name, errno);
   }

@@ -43,6 +43,7 @@ class TiffHandle {
   /// At the first directory. No strip or tile may be larger than `most_bytes`.
   void open(std::shared_ptr<const VoxelFile> file, std::size_t most_bytes);
   void close() noexcept;
+  bool is_open() const noexcept { return handle_ != nullptr; }
   const VoxelFile* file() const noexcept { return file_.get(); }
 
   /// Goes to the next directory; false after the last.

@@ -188,7 +188,8 @@ std::vector<fs::path> slices_in(const fs::path& folder) {
 bool is_tiff_slice(const FolderEntry& entry) {
   const fs::path suffix = fs::path(entry.name).extension();
   const bool tiff = suffix == ".tif" || suffix == ".tiff" || suffix == ".TIF" || suffix == ".TIFF";
-  return tiff && entry.regular && !entry.name.starts_with('.');
+  const bool file = entry.regular || (entry.link && !entry.folder);  // which may lead nowhere
+  return tiff && file && !entry.name.starts_with('.');
 }
 
 TiffStack index_tiff(const fs::path& path, const VolumeLimits& limits) {
